@@ -1,0 +1,349 @@
+"""Preparation: whole or not at all, once, verified, and the same numbers as the original."""
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tiny_models
+import torch
+from test_sources import write_gguf
+
+from embedviz.errors import ModelUnavailable
+from embedviz.models import prepare as module
+from embedviz.models.catalog import describe, find
+from embedviz.models.prepare import damage, holdings, prepare, ready, remove, verify
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("EMBEDVIZ_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def gguf(tmp_path, cache):
+    return describe(write_gguf(tmp_path / "tiny.gguf"))
+
+
+@pytest.fixture
+def folder(tmp_path, cache):
+    return describe(tiny_models.save("gpt2", tmp_path / "tiny"))
+
+
+def names(cache: Path) -> list[str]:
+    return sorted(path.name for path in (cache / "models").iterdir() if path.is_dir())
+
+
+def original(path: Path) -> tuple[object, torch.nn.Module]:
+    """What transformers itself reads from a GGUF file."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+    return tokenizer, AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
+
+
+def converted(path: Path) -> tuple[object, torch.nn.Module]:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(path), AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
+
+
+def assert_same_weights(ours: torch.nn.Module, theirs: torch.nn.Module) -> None:
+    left, right = ours.state_dict(), theirs.state_dict()
+    assert left.keys() == right.keys()
+    assert all(torch.equal(left[name], right[name]) for name in left)
+    assert ours.config.tie_word_embeddings
+    assert ours.get_output_embeddings().weight is ours.get_input_embeddings().weight
+    assert not hasattr(ours.config, "quantization_config")
+
+
+def test_a_converted_gguf_loads_plainly_with_the_original_weights_to_the_bit(gguf, capfd):
+    told = []
+    prepared = prepare(gguf, lambda words, share: told.append((words, share)))
+    assert capfd.readouterr() == ("", "")  # no bars of other people's on the terminal
+    assert_same_weights(converted(prepared.folder)[1], original(gguf.location.path)[1])
+    shares = [share for _, share in told if share is not None]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert {record.name for record in prepared.files} >= {"model.safetensors", "tokenizer.json", "config.json"}
+    assert ready(gguf) == prepared
+    assert verify(prepared) == ()
+
+
+def test_digits_after_spaces_keep_the_spaces_whole(gguf):
+    tokenizer, _ = converted(prepare(gguf).folder)
+    unmended, _ = original(gguf.location.path)
+    assert tokenizer.tokenize("t  5") == ["t", "ĠĠ", "5"]
+    assert unmended.tokenize("t  5") == ["t", "Ġ", "Ġ", "5"]
+    assert tokenizer.tokenize("the\n\n37") == ["the", "ĊĊ", "3", "7"]
+    assert tokenizer.backend_tokenizer.padding is None
+    assert tokenizer.backend_tokenizer.truncation is None
+
+
+def test_a_splitting_rule_that_is_not_known_is_said_and_a_known_one_is_not(tmp_path, cache):
+    for rule, expected in (("viking", 1), ("gpt-2", 0), ("qwen2", 0), ("smollm", 0)):
+        spec = describe(write_gguf(tmp_path / f"{rule}.gguf", rule=rule))
+        assert len(prepare(spec).notes) == expected
+        assert len(ready(spec).notes) == expected
+    assert "'viking'" in prepare(describe(tmp_path / "viking.gguf")).notes[0]
+
+
+def test_safetensors_are_used_where_they_lie(folder, cache):
+    prepared = prepare(folder)
+    assert prepared.folder == folder.location.path
+    assert {record.name for record in prepared.files} == {
+        file.name for file in prepared.folder.iterdir() if file.name != "chat_template.jinja"
+    }
+    assert [path.name for path in (cache / "models").glob("*/*")] == ["manifest.json"]
+
+
+def test_the_second_time_nothing_is_done(folder, monkeypatch):
+    first = prepare(folder)
+    monkeypatch.setattr(module, "local_folder", lambda *_: pytest.fail("looked for the files again"))
+    assert prepare(folder, lambda *_: pytest.fail("had something to tell")) == first
+
+
+def test_a_changed_source_is_prepared_anew(folder):
+    prepare(folder)
+    file = folder.location.path / "tokenizer_config.json"
+    file.write_text(file.read_text() + " ")
+    assert ready(folder) is None
+    assert damage(folder) == "its files have changed since."
+    told = []
+    prepare(folder, lambda words, _: told.append(words))
+    assert told[0].startswith("Preparing") and "changed since" in told[0]
+    assert ready(folder) is not None
+
+
+def test_a_cut_or_missing_prepared_file_is_damage_and_is_mended(gguf):
+    prepared = prepare(gguf)
+    weights = prepared.folder / "model.safetensors"
+    os.truncate(weights, 100)
+    assert ready(gguf) is None
+    assert "has 100 bytes instead of" in damage(gguf)
+    weights.unlink()
+    assert "is missing" in damage(gguf)
+    assert verify(prepare(gguf)) == ()
+    assert damage(gguf) is None
+
+
+def test_a_changed_byte_is_found_by_checksum(gguf):
+    prepared = prepare(gguf)
+    with (prepared.folder / "model.safetensors").open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        last = file.read(1)
+        file.seek(-1, os.SEEK_END)
+        file.write(bytes([last[0] ^ 1]))
+    assert ready(gguf) is not None
+    assert len(verify(prepared)) == 1
+    assert "checksum differs" in verify(prepared)[0]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1}', "\0"])
+def test_a_damaged_record_is_never_taken_for_a_model(folder, cache, text):
+    prepare(folder)
+    next((cache / "models").glob("*/manifest.json")).write_text(text)
+    assert ready(folder) is None
+    assert damage(folder)
+    assert prepare(folder) == ready(folder)
+
+
+def test_never_prepared_is_not_damaged(folder):
+    assert ready(folder) is None
+    assert damage(folder) is None
+
+
+def test_bundled_weights_are_checked_against_the_published_sum(monkeypatch, tmp_path, cache):
+    spec = find("minilm-l6")
+    wrong = tiny_models.save("bert", tmp_path / "model")
+    monkeypatch.setattr(module, "local_folder", lambda *_: wrong)
+    with pytest.raises(ModelUnavailable, match=r"model\.safetensors is damaged.*--force-reinstall"):
+        prepare(spec)
+    assert names(cache) == []
+
+
+def test_hub_files_are_checked_against_the_name_of_their_blob(tmp_path, cache, monkeypatch):
+    blobs = tmp_path / "blobs"
+    blobs.mkdir()
+    snapshot = tiny_models.save("gpt2", tmp_path / "snapshot")
+    weights = snapshot / "model.safetensors"
+    blob = blobs / module.sha256_of(weights)
+    weights.rename(blob)
+    try:
+        weights.symlink_to(blob)
+    except OSError:
+        pytest.skip("no symbolic links here")
+    monkeypatch.setattr(module, "local_folder", lambda *_: snapshot)
+    assert prepare(find("gpt2")).folder == snapshot
+    remove("gpt2")
+    false_name = blob.rename(blobs / ("0" * 64))
+    weights.unlink()
+    weights.symlink_to(false_name)
+    with pytest.raises(ModelUnavailable, match="hf cache rm openai-community/gpt2"):
+        prepare(find("gpt2"))
+
+
+def test_remove_frees_the_space_and_leaves_the_original(gguf, folder, cache):
+    prepare(gguf)
+    prepare(folder)
+    half_written = cache / "models" / f".partial-{names(cache)[0]}"
+    half_written.mkdir()
+    (half_written / "model.safetensors").write_bytes(bytes(1000))
+    held = {holding.name: holding.bytes for holding in holdings()}
+    assert set(held) == {gguf.name, folder.name}
+    assert sum(held.values()) == sum(file.stat().st_size for file in cache.rglob("*") if file.suffix != ".lock")
+    assert [remove(gguf.name), remove(folder.name)] == [held[gguf.name], held[folder.name]]
+    assert names(cache) == []
+    assert holdings() == ()
+    assert gguf.location.path.exists()
+    assert (folder.location.path / "model.safetensors").exists()
+    assert remove("gpt2") == 0
+
+
+def child(code: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+SLOW = """
+import sys, time
+from embedviz.models import prepare
+from embedviz.models.catalog import describe
+whole = prepare._flush
+def slow(folder):
+    print("written", flush=True)
+    time.sleep(float(sys.argv[2]))
+    whole(folder)
+prepare._flush = slow
+prepare.prepare(describe(sys.argv[1]), lambda words, share: print(words, flush=True))
+"""
+
+
+def lines(process: subprocess.Popen[str]) -> Iterator[str]:
+    assert process.stdout is not None
+    return (line.rstrip("\n") for line in process.stdout)
+
+
+def test_a_killed_run_leaves_nothing_that_is_taken_for_a_model(gguf, cache):
+    process = child(SLOW, str(gguf.location.path), "60")
+    assert any(line == "written" for line in lines(process))
+    process.send_signal(signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+    process.wait(timeout=30)
+    assert [name[:9] for name in names(cache)] == [".partial-"]
+    assert ready(gguf) is None
+    assert damage(gguf) is None
+    assert holdings()[0].bytes > 1000
+    assert verify(prepare(gguf)) == ()
+    assert len(names(cache)) == 1
+
+
+def test_of_two_processes_one_prepares_and_the_other_waits(gguf, cache):
+    first = child(SLOW, str(gguf.location.path), "5")
+    assert any(line == "written" for line in lines(first))
+    second = child(SLOW, str(gguf.location.path), "5")
+    told = list(lines(second))
+    assert (first.wait(timeout=60), second.wait(timeout=60)) == (0, 0)
+    assert told == [f"Another process is preparing {gguf.name}"]
+    assert ready(gguf) is not None
+
+
+def fail_to_write(*_: object, **__: object) -> None:
+    import safetensors
+
+    raise safetensors.SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+
+def system_says_full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_disk_that_fills_up_is_a_sentence_and_nothing_stays(gguf, cache, monkeypatch):
+    import safetensors.torch
+
+    monkeypatch.setattr(safetensors.torch, "save_file", fail_to_write)
+    with pytest.raises(ModelUnavailable, match=r"The disk became full while .* MB are free"):
+        prepare(gguf)
+    assert names(cache) == []
+    monkeypatch.undo()
+    monkeypatch.setenv("EMBEDVIZ_CACHE", str(cache))
+    monkeypatch.setattr(module, "_flush", system_says_full)
+    with pytest.raises(ModelUnavailable, match="The disk became full"):
+        prepare(gguf)
+    assert names(cache) == []
+
+
+def test_too_little_space_is_said_before_anything_is_written(gguf, cache, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1_000_000))
+    with pytest.raises(ModelUnavailable, match="50 MB are needed and 1 MB are free"):
+        prepare(gguf)
+    assert names(cache) == []
+
+
+def test_a_cache_that_cannot_be_written_is_a_sentence(folder, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("EMBEDVIZ_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(ModelUnavailable, match="cannot be written .*set EMBEDVIZ_CACHE"):
+        prepare(folder)
+    assert holdings() == ()
+
+
+def test_a_prepared_model_needs_no_writing(folder, cache, monkeypatch):
+    prepare(folder)
+    monkeypatch.setattr(module, "_lock", lambda *_: pytest.fail("wrote in a folder that may be read-only"))
+    prepare(folder)
+
+
+@pytest.fixture(scope="module")
+def smollm2():
+    return prepare(find("smollm2-135m"))
+
+
+@pytest.mark.real_model
+def test_the_bundled_model_has_the_ids_of_its_own_tokenizer(smollm2):
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(smollm2.folder)
+    assert tokenizer("x  5").input_ids == [104, 256, 37]
+    assert tokenizer("line\n\n3. item").input_ids == [1311, 1116, 35, 30, 5033]
+    assert tokenizer("The river bank").input_ids == [504, 4626, 5461]
+
+
+@pytest.mark.real_model
+def test_the_bundled_model_has_the_weights_of_its_gguf_file_to_the_bit(smollm2):
+    from embedviz.models.sources import local_folder
+
+    assert_same_weights(converted(smollm2.folder)[1], original(local_folder(smollm2.spec))[1])
+
+
+@pytest.mark.real_model
+def test_the_bundled_models_are_what_the_catalog_says(smollm2):
+    from embedviz.models.sources import local_folder
+
+    for spec in (smollm2.spec, find("minilm-l6")):
+        said = describe(local_folder(spec))
+        for field in ("architecture", "blocks", "dimensions", "rows", "context", "tied", "quantisation", "reading"):
+            assert getattr(said, field) == getattr(spec, field), field
+        assert said.download_bytes == spec.download_bytes
+    config = json.loads((smollm2.folder / "config.json").read_text())
+    assert config["architectures"] == ["LlamaForCausalLM"]
+
+
+@pytest.mark.real_model
+def test_the_bundled_encoder_is_used_where_it_lies(cache):
+    start = time.perf_counter()
+    prepared = prepare(find("minilm-l6"))
+    assert time.perf_counter() - start < 60
+    assert prepared.folder.name == "model"
+    assert verify(prepared) == ()
