@@ -53,7 +53,7 @@ def _loaded(name: str | None) -> Any:  # noqa: ANN401
     from embedviz.models import language_model
     from embedviz.models.catalog import default
 
-    return language_model.load(name or default().name, _Progress())
+    return language_model.load(default().name if name is None else name, _Progress())
 
 
 class _Progress:
@@ -248,7 +248,7 @@ def prepare(
         else:
             print(f"{remove}: {freed / 1e6:,.0f} MB freed." if freed else f"{remove}: nothing was kept.")
         return
-    chosen = [*(names or []), *([model] if model else [])] or [spec.name for spec in catalog.bundled()]
+    chosen = [*(names or []), *([] if model is None else [model])] or [spec.name for spec in catalog.bundled()]
     done = [preparation.prepare(catalog.find(name), _Progress()) for name in chosen]
     if as_json:
         _print_json([{"name": one.spec.name, "folder": str(one.folder)} for one in done])

@@ -38,7 +38,7 @@ def examine(model: str | None = None, port: int = 8501) -> Iterator[Check]:
 
     model: the model that class will use; the default one if None. Raises UnknownModel for a name nobody knows.
     """
-    chosen = catalog.find(model) if model else catalog.default()
+    chosen = catalog.default() if model is None else catalog.find(model)
     yield _python()
     yield _packages()
     yield _memory()

@@ -89,6 +89,7 @@ def serve(address: str, port: int, model: str | None, *, open_browser: bool) -> 
         "server.headless": "false" if open_browser else "true",
         "browser.serverAddress": shown,
         "logger.hideWelcomeMessage": "true",
+        "logger.level": "warning",
     }
     arguments = [f"--{name}={value}" for name, value in options.items()]
     # Streamlit reads .streamlit/config.toml from the folder it is started in.

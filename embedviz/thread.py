@@ -16,7 +16,7 @@ import numpy as np
 from embedviz.errors import BadInput
 from embedviz.geometry import cosine
 from embedviz.next_token import Candidate, Distribution, candidates
-from embedviz.numbers import count, decimal, length, logit, probability, things
+from embedviz.numbers import coordinate, count, decimal, length, logit, probability, things
 from embedviz.table import Vectors
 from embedviz.tokens import Entry, Token, Tokens
 
@@ -179,6 +179,17 @@ def steps(thread: Thread) -> tuple[Step, ...]:
     )
 
 
+def row_sentence(thread: Thread, position: int) -> str:
+    """What a token's table row holds: its length, and the coordinates farthest from 0 on either side."""
+    row, token = thread.rows[position], thread.tokens.tokens[position]
+    low, high = int(row.argmin()), int(row.argmax())
+    return (
+        f"{token.label}, id {token.id}: length {length(float(np.linalg.norm(row)))}. Largest: coordinate {high}, "
+        f"{coordinate(float(row[high]))}; smallest: coordinate {low}, {coordinate(float(row[low]))}. "
+        "Single coordinates usually have no names."
+    )
+
+
 def save(thread: Thread, path: Path) -> None:
     """Keep a thread as one NPZ file without pickles: the arrays as they are, everything else as JSON text."""
     arrays = {name: value for name, value in vars(thread).items() if isinstance(value, np.ndarray)}
@@ -213,3 +224,14 @@ def restore(path: Path = STORED) -> Thread:
         **arrays,
         **others | {"stages": tuple(others["stages"]), "layers": tuple(others["layers"])},
     )
+
+
+def store_example() -> None:
+    """Write the built-in example anew, from the bundled model (`python -m embedviz.thread`)."""
+    from embedviz.models.language_model import load
+
+    save(trace(load("smollm2-135m"), EXAMPLE), STORED)
+
+
+if __name__ == "__main__":
+    store_example()

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import tiny_models
 import torch
-from test_sources import write_gguf
 
+import tiny_models
 from embedviz.errors import ModelUnavailable
 from embedviz.models import prepare as module
 from embedviz.models.catalog import describe, find
 from embedviz.models.prepare import damage, holdings, prepare, ready, remove, verify
+from test_sources import write_gguf
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -121,7 +121,7 @@ def test_a_changed_source_is_prepared_anew(folder):
     assert damage(folder) == "its files have changed since."
     told = []
     prepare(folder, lambda words, _: told.append(words))
-    assert told[0].startswith("Preparing") and "changed since" in told[0]
+    assert told[0] == f"Preparing {folder.name} again: its files have changed since."
     assert ready(folder) is not None
 
 
@@ -189,7 +189,7 @@ def test_hub_files_are_checked_against_the_name_of_their_blob(tmp_path, cache, m
     false_name = blob.rename(blobs / ("0" * 64))
     weights.unlink()
     weights.symlink_to(false_name)
-    with pytest.raises(ModelUnavailable, match="hf cache rm openai-community/gpt2"):
+    with pytest.raises(ModelUnavailable, match="hf cache rm model/openai-community/gpt2"):
         prepare(find("gpt2"))
 
 
@@ -201,7 +201,7 @@ def test_remove_frees_the_space_and_leaves_the_original(gguf, folder, cache):
     (half_written / "model.safetensors").write_bytes(bytes(1000))
     held = {holding.name: holding.bytes for holding in holdings()}
     assert set(held) == {gguf.name, folder.name}
-    assert sum(held.values()) == sum(file.stat().st_size for file in cache.rglob("*") if file.suffix != ".lock")
+    assert sum(held.values()) == sum(file.stat().st_size for file in (cache / "models").glob("*/*"))
     assert [remove(gguf.name), remove(folder.name)] == [held[gguf.name], held[folder.name]]
     assert names(cache) == []
     assert holdings() == ()
@@ -217,14 +217,16 @@ def child(code: str, *arguments: str, **environment: str) -> subprocess.Popen[st
     )  # fmt: skip
 
 
+# Stops with everything written and nothing in place, until the file named second exists.
 SLOW = """
-import sys, time
+import os, sys, time
 from embedviz.models import prepare
 from embedviz.models.catalog import describe
 whole = prepare._flush
 def slow(folder):
     print("written", flush=True)
-    time.sleep(float(sys.argv[2]))
+    while not os.path.exists(sys.argv[2]):
+        time.sleep(0.01)
     whole(folder)
 prepare._flush = slow
 prepare.prepare(describe(sys.argv[1]), lambda words, share: print(words, flush=True))
@@ -237,10 +239,10 @@ def lines(process: subprocess.Popen[str]) -> Iterator[str]:
 
 
 def test_a_killed_run_leaves_nothing_that_is_taken_for_a_model(gguf, cache):
-    process = child(SLOW, str(gguf.location.path), "60")
+    process = child(SLOW, str(gguf.location.path), str(cache / "never"))
     assert any(line == "written" for line in lines(process))
     process.send_signal(signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
-    process.wait(timeout=30)
+    process.communicate(timeout=30)
     assert [name[:9] for name in names(cache)] == [".partial-"]
     assert ready(gguf) is None
     assert damage(gguf) is None
@@ -250,12 +252,16 @@ def test_a_killed_run_leaves_nothing_that_is_taken_for_a_model(gguf, cache):
 
 
 def test_of_two_processes_one_prepares_and_the_other_waits(gguf, cache):
-    first = child(SLOW, str(gguf.location.path), "5")
+    go_on = cache / "go on"
+    first = child(SLOW, str(gguf.location.path), str(go_on))
     assert any(line == "written" for line in lines(first))
-    second = child(SLOW, str(gguf.location.path), "5")
-    told = list(lines(second))
-    assert (first.wait(timeout=60), second.wait(timeout=60)) == (0, 0)
-    assert told == [f"Another process is preparing {gguf.name}"]
+    second = child(SLOW, str(gguf.location.path), str(go_on))
+    told = lines(second)
+    assert next(told) == f"Another process is preparing {gguf.name}"
+    go_on.touch()
+    assert list(told) == []  # it found the model ready
+    assert (first.communicate(timeout=60)[1], second.communicate(timeout=60)[1]) == ("", "")
+    assert (first.returncode, second.returncode) == (0, 0)
     assert ready(gguf) is not None
 
 
@@ -273,7 +279,7 @@ def test_a_disk_that_fills_up_is_a_sentence_and_nothing_stays(gguf, cache, monke
     import safetensors.torch
 
     monkeypatch.setattr(safetensors.torch, "save_file", fail_to_write)
-    with pytest.raises(ModelUnavailable, match=r"The disk became full while .* MB are free"):
+    with pytest.raises(ModelUnavailable, match=r"The disk became full while .* kB are needed, .*B are free"):
         prepare(gguf)
     assert names(cache) == []
     monkeypatch.undo()
@@ -294,7 +300,7 @@ def test_too_little_space_is_said_before_anything_is_written(gguf, cache, monkey
 def test_a_cache_that_cannot_be_written_is_a_sentence(folder, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("EMBEDVIZ_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(ModelUnavailable, match="cannot be written .*set EMBEDVIZ_CACHE"):
+    with pytest.raises(ModelUnavailable, match=r"cannot be written .*set EMBEDVIZ_CACHE"):
         prepare(folder)
     assert holdings() == ()
 

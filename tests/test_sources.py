@@ -3,14 +3,15 @@
 import json
 import shutil
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny_models
 from gguf import GGUFWriter
 from tokenizers.pre_tokenizers import ByteLevel
 
+import tiny_models
 from embedviz.errors import ModelUnavailable
 from embedviz.models import sources
 from embedviz.models.catalog import Hub, Package, describe, find
@@ -166,7 +167,7 @@ def test_every_truncation_of_a_gguf_file_is_refused(gguf):
     whole = gguf.read_bytes()
     for keep in (*range(1, 200, 7), *range(200, len(whole), len(whole) // 40), len(whole) - 33):
         gguf.write_bytes(whole[:keep])
-        with pytest.raises(ModelUnavailable, match="cut short|not GGUF"):
+        with pytest.raises(ModelUnavailable, match=r"cut short|not GGUF"):
             sources.check_files(gguf, describe(gguf).architecture)
 
 
@@ -190,8 +191,6 @@ def test_several_gguf_files_in_a_folder_ask_for_one(gguf):
 
 
 def test_a_missing_package_says_how_to_get_it():
-    from dataclasses import replace
-
     spec = replace(find("minilm-l6"), location=Package("no-such", "no_such_module", "model", "x", "0"))
     with pytest.raises(ModelUnavailable) as caught:
         sources.local_folder(spec)

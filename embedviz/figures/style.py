@@ -60,6 +60,9 @@ def figure(size: Sizes, height: int, title: str, traces: Sequence[Any] = ()) -> 
         hoverlabel={"font_size": size.text},
         dragmode=False,
     )
+    if not title:
+        made.update_layout(margin={"t": 8})
+        return made
     made.add_annotation(
         text=title, x=0, y=1, xref="paper", yref="paper", xanchor="left", yanchor="bottom", yshift=6,
         showarrow=False, font={"size": size.text, "color": INK},

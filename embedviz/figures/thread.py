@@ -13,10 +13,10 @@ from embedviz.numbers import count, length, probability
 from embedviz.safe_text import plotly_text
 from embedviz.table import Vectors
 from embedviz.thread import Thread
-from embedviz.tokens import Token
+from embedviz.tokens import Token, visible_line
 
 # A column is 1 wide and a stage 1 high; the strip fills this much of each, the rest keeps neighbours apart.
-STRIP_WIDTH, STRIP_HEIGHT = 0.86, 0.6
+STRIP_WIDTH, STRIP_HEIGHT = 0.86, 0.58
 # Cells show value ÷ root mean square of their vector, so that long and short vectors use the same colours.
 CELL_RANGE = 2.0
 # Which lines each of the eight steps speaks of: names, ids, first stage, last stage, or the bars.
@@ -34,17 +34,20 @@ def stages_drawn(thread: Thread, projector: bool) -> tuple[int, ...]:
     return tuple(range(number)) if not projector or number <= 4 else (0, 1, number // 2, number - 1)
 
 
-def picture(thread: Thread, size: Sizes, *, most: int, projector: bool, chosen: int, height: int, at: int) -> go.Figure:
+def picture(
+    thread: Thread, size: Sizes, *, most: int, projector: bool, chosen: int, height: int, at: int, old: bool = False
+) -> go.Figure:
     """The tokens' vectors: a column a token, a line a stage, `DRAWN` true coordinates a cell row.
 
-    chosen: position whose label is bold. at: the step it opens on; the box of each step is a frame.
+    chosen: position whose label is bold. at: the step it opens on; the box of each step is a frame. old: whether the
+    figure is of an earlier text, which its title then names.
     """
     shown, lines = columns(thread, most), stages_drawn(thread, projector)
     z, x, y = _cells(thread, shown, lines)
     strips = go.Heatmap(
         z=z, x=x, y=y, zmin=-CELL_RANGE, zmax=CELL_RANGE, zmid=0, autocolorscale=True, showscale=False, hoverinfo="skip"
     )
-    made = figure(size, height, _title(thread, shown), [strips])
+    made = figure(size, height, plotly_text(_title(thread, shown, old)), [strips])
     tokens = [thread.tokens.tokens[k] for k in shown]
     room = max(6, int(84 / len(tokens)))
     made.add_scatter(
@@ -59,7 +62,7 @@ def picture(thread: Thread, size: Sizes, *, most: int, projector: bool, chosen: 
     )  # fmt: skip
     places = [(k, line) for line in range(len(lines)) for k in range(len(tokens))]
     made.add_scatter(
-        x=[k for k, _ in places], y=[-line - 0.42 for _, line in places], mode="text", hoverinfo="skip",
+        x=[k for k, _ in places], y=[-line - 0.43 for _, line in places], mode="text", hoverinfo="skip",
         text=[f"length {length(float(thread.lengths[lines[line], shown[k]]))}" for k, line in places],
         textfont={"size": size.text - 2, "color": INK},
     )  # fmt: skip
@@ -74,15 +77,14 @@ def picture(thread: Thread, size: Sizes, *, most: int, projector: bool, chosen: 
     # Names of the stages stand left of the first column; their room is a fixed share of the figure, not a column.
     left = 0.5 + (0.16 if projector else 0.13) * len(tokens)
     made.update_xaxes(range=[-left, len(tokens) - 0.48], **hide_axis())
-    made.update_yaxes(range=[-len(lines) + 0.42, 1.2], **hide_axis())
+    made.update_yaxes(range=[-len(lines) + 0.34, 1.16], **hide_axis())
     return made
 
 
-def _title(thread: Thread, shown: Sequence[int]) -> str:
+def _title(thread: Thread, shown: Sequence[int], old: bool) -> str:
     number = len(thread.tokens)
-    if len(shown) == number:
-        return ""
-    return f"tokens {count(shown[0] + 1)} to {count(shown[-1] + 1)} of {count(number)}"
+    part = f"tokens {count(shown[0] + 1)} to {count(shown[-1] + 1)} of {count(number)}" if len(shown) < number else ""
+    return " ".join(filter(None, [part, f"(for: {visible_line(thread.tokens.text)})" if old else ""]))
 
 
 def _cells(thread: Thread, shown: Sequence[int], lines: Sequence[int]) -> tuple[Vectors, list[float], list[float]]:
@@ -102,15 +104,15 @@ def _cells(thread: Thread, shown: Sequence[int], lines: Sequence[int]) -> tuple[
 
 def _boxes(tokens: int, lines: int) -> list[Box]:
     """For each step, the corners (left, bottom, right, top) of what its sentence speaks of."""
-    left, right, bottom = -0.48, tokens - 0.52, 0.48 - lines
+    left, right, bottom = -0.48, tokens - 0.52, 0.4 - lines
     last = tokens - 1.48
     nothing = (right, bottom, right, bottom)
     return [
         (left, 0.74, right, 1.12),
         (left, 0.38, right, 1.12),
-        (left, -0.56, right, 0.36),
-        (left, -0.56, right, 0.36),
-        (left, bottom, right, -0.58) if lines > 1 else nothing,
+        (left, -0.6, right, 0.36),
+        (left, -0.6, right, 0.36),
+        (left, bottom, right, -0.64) if lines > 1 else nothing,
         (last, bottom, right, 1.36 - lines),
         (last, bottom, right, 1.36 - lines),
         nothing,

@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embedviz.errors import BadInput, ModelUnavailable
-from embedviz.models.catalog import ModelSpec, find
-from embedviz.models.prepare import Prepared, Progress, prepare
+from embedviz.models.catalog import find
+from embedviz.models.conversion import loading
+from embedviz.models.prepare import Prepared, prepare
+from embedviz.models.progress import Progress
+from embedviz.models.spec import ModelSpec
 from embedviz.table import EmbeddingTable, Vectors
 from embedviz.tokens import Tokens, Vocabulary
 
 if TYPE_CHECKING:
     import torch
-
-# transformers fills in weights under process-wide settings, so two models must not be loaded at the same moment.
-_loading = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +56,10 @@ class Reading:
 class LanguageModel:
     """A model ready to read text. Made by `load`."""
 
-    def __init__(self, spec: ModelSpec, tokenizer: Any, network: torch.nn.Module) -> None:  # noqa: ANN401
+    def __init__(self, spec: ModelSpec, tokenizer: Any, network: torch.nn.Module, notes: Sequence[str] = ()) -> None:
         self.spec = spec
+        # What a reader must know of this model, as preparation found it.
+        self.notes = tuple(notes)
         self._network = network
         self._lock = threading.RLock()
         weight = network.get_input_embeddings().weight
@@ -222,17 +224,17 @@ def load(name: str, progress: Progress | None = None) -> LanguageModel:
 
 
 def load_prepared(prepared: Prepared) -> LanguageModel:
-    """Read a prepared folder into memory in float32. Raises ModelUnavailable where its weights do not fit its config."""
+    """Read a prepared folder into memory in float32. Raises ModelUnavailable if its weights do not fit its config."""
     import torch
     from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
-    # transformers' bars and notes would stand between our own lines; what matters in them is checked below.
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
     spec, folder = prepared.spec, Path(prepared.folder)
     auto = AutoModelForCausalLM if spec.next_token_head else AutoModel
-    with _loading:
+    with loading:
+        # transformers' bars and notes would stand between our own lines; what matters in them is checked below.
+        logging.disable_progress_bar()
+        logging.set_verbosity_error()
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         network, found = auto.from_pretrained(
             folder, local_files_only=True, dtype=torch.float32, use_safetensors=True, output_loading_info=True
@@ -246,4 +248,4 @@ def load_prepared(prepared: Prepared) -> LanguageModel:
             "made up. Get the folder again from its source."
         )
     network.eval().requires_grad_(False)
-    return LanguageModel(spec, tokenizer, network)
+    return LanguageModel(spec, tokenizer, network, prepared.notes)

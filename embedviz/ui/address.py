@@ -1,0 +1,95 @@
+"""A page's address and its state: what a link asks for is taken once, what a person changes is written back.
+
+Streamlit's own `bind` drops or cuts values without a word, and would write a text of any length into the address. Here
+each value that is not possible gives a sentence, and a text too long for a link stays out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import streamlit as st
+
+from embedviz.errors import EmbedvizError
+from embedviz.tokens import visible_line
+
+# Browsers, proxies and chat programs cut links somewhere above 2,000 characters.
+LONGEST = 2000
+
+_WRITTEN, _NOTES = "address written", "address notes"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One value of the address, kept in the session under the same name.
+
+    default: the value on a first visit, which the address leaves out. read: turns the address's text into the value,
+    and raises EmbedvizError or ValueError for one that is not possible.
+    """
+
+    name: str
+    default: Any
+    read: Callable[[str], Any] = str
+
+
+def restore(parameters: Sequence[Parameter]) -> list[str]:
+    """Put the address's values into the session, defaults where neither has one; return a note for each refused value.
+
+    Values count when the address is not the one this session wrote itself: on a first visit, and when a link of ours
+    leads here with values of its own. The notes stay until `forget_notes`.
+    """
+    asked = {name: st.query_params.get_all(name) for name in st.query_params}
+    if asked and asked != st.session_state.get(_WRITTEN):
+        st.session_state[_NOTES] = [note for parameter in parameters if (note := _take(parameter, asked))]
+        st.session_state[_WRITTEN] = asked
+    for parameter in parameters:
+        st.session_state.setdefault(parameter.name, parameter.default)
+    return list(st.session_state.get(_NOTES, ()))
+
+
+def _take(parameter: Parameter, asked: Mapping[str, Sequence[str]]) -> str:
+    """Take one parameter from the address; the note to show, or an empty string."""
+    name, values = parameter.name, asked.get(parameter.name, ())
+    if not values:
+        return ""
+    try:
+        st.session_state[name] = parameter.read(values[-1])
+    except (EmbedvizError, ValueError):
+        st.session_state[name] = parameter.default
+        return refused(name, values[-1], parameter.default)
+    return f"The link asked for {name} {len(values)} times. The last one is shown." if len(values) > 1 else ""
+
+
+def refused(name: str, value: Any, shown: Any) -> str:
+    """The note for a value that a link asked for and that is not possible, with what is shown in its place."""
+    asked = visible_line(str(value))
+    return f"The link asked for {name} = {asked}. That is not possible here; {visible_line(str(shown))} is shown."
+
+
+def forget_notes() -> None:
+    """Drop the notes of the last link; a widget's `on_change`, since what it said is no longer on screen."""
+    st.session_state.pop(_NOTES, None)
+
+
+def write(parameters: Sequence[Parameter], always: Sequence[str] = ("model",)) -> bool:
+    """Write the session's values into the address; False where a value was left out because it is too long."""
+    values = {
+        p.name: str(st.session_state[p.name])
+        for p in parameters
+        if p.name in always or st.session_state[p.name] != p.default
+    }
+    fitting = {name: value for name, value in values.items() if len(quote(value)) <= LONGEST}
+    if {name: [value] for name, value in fitting.items()} != {n: st.query_params.get_all(n) for n in st.query_params}:
+        st.query_params.from_dict(fitting)
+    st.session_state[_WRITTEN] = {name: [value] for name, value in fitting.items()}
+    return len(fitting) == len(values)
+
+
+def remember(name: str, value: Any) -> None:
+    """Keep one value that changed inside a fragment, in the session and in the address, without touching the others."""
+    st.session_state[name] = value
+    st.query_params[name] = str(value)
+    st.session_state[_WRITTEN] = st.session_state.get(_WRITTEN, {}) | {name: [str(value)]}

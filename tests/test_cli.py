@@ -1,0 +1,154 @@
+"""The command line as people call it: what it prints, and one line and exit code 2 for what cannot be done."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tiny_models import save
+
+from embedviz import cli
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("EMBEDVIZ_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def folder(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(save("gpt2", tmp_path_factory.mktemp("gpt2")))
+
+
+@pytest.fixture(scope="module")
+def encoder(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(save("bert", tmp_path_factory.mktemp("bert")))
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(arguments)
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+def test_lookup_gives_the_contract(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    code, out, _ = run(capsys, "lookup", "The bank 😃", "--rows", "--json", "--model", folder)
+    answer = json.loads(out)
+    assert code == 0
+    assert set(answer) == {"model", "table", "tokens"}
+    assert answer["table"] == {"rows": 400, "dimensions": 16, "tied": True}
+    bank = answer["tokens"][1]
+    assert {key: bank[key] for key in ("position", "text", "piece", "bytes", "start", "end", "special")} == {
+        "position": 1, "text": " bank", "piece": "Ġbank", "bytes": "20 62 61 6e 6b", "start": 3, "end": 8,
+        "special": False,
+    }  # fmt: skip
+    assert len(bank["row"]) == 16
+    assert bank["norm"] == pytest.approx(sum(value**2 for value in bank["row"]) ** 0.5, rel=1e-5)
+    assert answer["tokens"][-1]["part"] == {"number": 4, "of": 4, "characters": "😃"}
+
+
+def test_scores_give_the_contract(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    code, out, _ = run(capsys, "scores", "The bank", "--top", "3", "--json", "--model", folder)
+    answer = json.loads(out)
+    assert code == 0
+    assert set(answer) == {"model", "tokens", "path", "self_check", "next", "continuation"}
+    assert answer["path"] == "inputs_embeds"
+    assert answer["self_check"]["max_abs_difference"] < 1e-4
+    assert [one["rank"] for one in answer["next"]] == [1, 2, 3]
+    assert set(answer["next"][0]) == {"rank", "id", "text", "logit", "probability"}
+    assert answer["continuation"] is None
+
+
+def test_continuing_is_repeatable_and_greedy_at_zero(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    answers = [
+        json.loads(run(capsys, "scores", "The bank", "--continue", "5", *extra, "--json", "--model", folder)[1])
+        for extra in (["--seed", "3"], ["--seed", "3"], ["--temperature", "0"])
+    ]
+    assert answers[0]["continuation"] == answers[1]["continuation"]
+    best = answers[2]["next"][0]["text"]
+    assert answers[2]["continuation"].startswith("The bank" + best)
+
+
+def test_text_from_standard_input(folder: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "embedviz", "lookup", "-", "--json", "--model", folder],
+        input="a\0b\nc\n".encode(), capture_output=True, cwd=ROOT, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["tokens"][-1]["text"].endswith("c")
+    assert "1 character that is no text was replaced" in done.stderr.decode()
+
+
+def test_long_text_is_cut_and_said(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    code, out, err = run(capsys, "scores", "bank " * 10_000, "--json", "--model", folder)
+    assert code == 0
+    assert "64 of 10,002 tokens used: this model reads no more at once." in err
+    assert len(json.loads(out)["tokens"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["scores", ""], "blank: type a sentence"),
+        (["scores", " \n\t"], "blank: type a sentence"),
+        (["lookup", ""], "empty: type a word"),
+        (["scores", "x", "--top", "0"], "at least 1; 0 was given"),
+        (["scores", "x", "--top", "many"], "valid integer"),
+        (["scores", "x", "--temperature", "-1"], "temperature must be 0 or more"),
+        (["scores", "x", "--temperature", "nan"], "temperature must be 0 or more"),
+        (["scores", "x", "--top-p", "2"], "between 0 and 1"),
+        (["scores", "x", "--continue", "-3"], "0 or more; -3"),
+        (["scores"], "Missing argument"),
+        (["scores", "x", "--nonsense"], "No such option"),
+        (["nonsense"], "No such command"),
+        (["lookup", "x", "--model", "gpt2-small"], "There is no model 'gpt2-small'"),
+        (["lookup", "x", "--model", ""], "No model was named"),
+        (["serve", "--port", "0"], "from 1 to 65535"),
+        (["serve", "--address", "no.such.host.invalid"], "no address of this machine"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], cache: Path, arguments: list[str], message: str
+) -> None:
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_an_encoder_has_no_next_token(capsys: pytest.CaptureFixture[str], encoder: str) -> None:
+    code, _, err = run(capsys, "scores", "The bank", "--model", encoder)
+    assert code == 2
+    assert "reads both ways and has no next token" in err
+
+
+def test_models_lists_the_catalog_and_where_it_is_kept(capsys: pytest.CaptureFixture[str], cache: Path) -> None:
+    listed = json.loads(run(capsys, "models", "--json")[1])
+    assert [one["name"] for one in listed][:3] == ["smollm2-135m", "minilm-l6", "gpt2"]
+    assert {one["name"]: one["state"] for one in listed}["gpt2"] == "not prepared"
+    assert run(capsys, "models", "--path")[1].strip() == str(cache)
+    assert "4-bit" in next(one["quantisation"] for one in listed if one["name"] == "smollm2-135m")
+
+
+def test_prepare_then_remove(capsys: pytest.CaptureFixture[str], cache: Path, tmp_path: Path) -> None:
+    folder = str(save("llama", tmp_path / "llama"))
+    assert run(capsys, "prepare", folder)[0] == 0
+    assert json.loads(run(capsys, "models", "--model", folder, "--json")[1])[0]["state"] == "ready"
+    assert "freed" in run(capsys, "prepare", "--remove", folder)[1]
+    assert json.loads(run(capsys, "models", "--model", folder, "--json")[1])[0]["state"] == "not prepared"
+
+
+def test_importing_the_package_and_its_help_needs_neither_torch_nor_streamlit() -> None:
+    code = "import sys, embedviz, embedviz.cli, embedviz.thread as t; t.restore(); print({'torch','transformers','streamlit'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "set()"
