@@ -15,7 +15,7 @@ from embedviz.safe_text import markdown_text
 from embedviz.snippets import thread_code
 from embedviz.thread import EXAMPLE, Thread, restore, row_sentence, steps, trace
 from embedviz.ui import frame
-from embedviz.ui.address import Parameter, forget_notes, refused, remember
+from embedviz.ui.address import Parameter, forget_notes, refuse, remember
 from embedviz.ui.charts import chart, data_menu
 from embedviz.ui.model_picker import model_in_memory, model_parameter, pick_model, wait_for_model
 from embedviz.ui.scrubber import Moment, scrubber
@@ -87,7 +87,7 @@ try:
         thread = read_thread(model, model.spec.name, text) if text.strip() else thread
         hint = "" if text.strip() else "Type a sentence and press Enter. Shown: the last one."
         if "thread" not in st.session_state and st.session_state["token"] >= len(thread.tokens):
-            notes.append(refused("token", st.session_state["token"], len(thread.tokens) - 1))
+            notes.append(refuse("token", st.session_state["token"], len(thread.tokens) - 1))
         st.session_state["thread"] = thread
         notes += [*model.notes, *thread.tokens.notes]
 except EmbedvizError as error:
@@ -96,10 +96,21 @@ frame.show_notes(notes)
 
 size, told = sizes(page.projector), steps(thread)
 at = min(st.session_state["step"], len(told)) - 1
-position = token_strip(thread.tokens, key="chips", chosen=st.session_state["token"], label="Tokens of the sentence")
-st.session_state["token"] = position
+position = token_strip(
+    thread.tokens,
+    key="chips",
+    chosen=st.session_state["token"],
+    label="Tokens of the sentence",
+    on_choose=lambda place: remember("token", place),
+)
+if model is not None:
+    st.session_state["token"] = position
 token = thread.tokens.tokens[position]
-after = f"Next token {thread.next[0].entry.label}, probability {probability(thread.next[0].probability)}." if thread.next else ""
+after = (
+    f"Next token {thread.next[0].entry.label}, probability {probability(thread.next[0].probability)}."
+    if thread.next
+    else ""
+)
 
 left, right = frame.pair(0.68)
 shown = {
@@ -125,6 +136,8 @@ scrubber(
     at=at,
     figures=list(shown),
     on_rest=lambda place: remember("step", place + 1),
+    ticks=[(k, str(k + 1)) for k in range(len(told))],
+    redraw=True,
     projector=page.projector,
 )
 if failure:
@@ -134,7 +147,7 @@ elif model is None:
 elif hint:
     frame.SentenceLine().say(hint)
 
-strip = figures.row_strip(token, thread.rows[position], size, height=110)
+strip = figures.row_strip(token, thread.rows[position], size, height=84 if not page.projector else 110)
 chart(
     strip,
     key="row",
@@ -144,10 +157,18 @@ chart(
 st.markdown(markdown_text(row_sentence(thread, position)))
 data_menu(
     "thread",
-    {"tokens": lambda: token_table(thread), "scores": lambda: score_table(thread), "row": lambda: row_table(thread, position)},
+    {
+        "tokens": lambda: token_table(thread),
+        "scores": lambda: score_table(thread),
+        "row": lambda: row_table(thread, position),
+    },
     shown | {"row": strip},
     lambda: thread_code(
-        catalog.find(thread.model), thread.tokens, rows=thread.table_rows, dimensions=thread.dimensions, top=len(thread.next)
+        catalog.find(thread.model),
+        thread.tokens,
+        rows=thread.table_rows,
+        dimensions=thread.dimensions,
+        top=len(thread.next),
     ),
 )
 page.write_address()

@@ -23,6 +23,12 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+# typer does not export the root of its own usage errors under a public name, so it is found above one that is.
+_SAID: tuple[type[Exception], ...] = (
+    EmbedvizError,
+    *(kind for kind in typer.BadParameter.__mro__ if issubclass(kind, Exception) and hasattr(kind, "format_message")),
+)
+
 Text = Annotated[str, typer.Argument(help="The text, in quotes; - reads it from standard input.")]
 Model = Annotated[str | None, typer.Option(help="A name that `models` lists, or a folder. Default: smollm2-135m.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of lines to read.")]
@@ -35,8 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     try:
         code = app(args=arguments, standalone_mode=False)
-    except (EmbedvizError, *_usage_errors()) as error:
-        message = error.format_message() if isinstance(error, _usage_errors()) else str(error)
+    except _SAID as error:
+        message = getattr(error, "format_message", error.__str__)()
         print("embedviz:", " ".join(message.split()), file=sys.stderr)
         code = 2
     except KeyboardInterrupt:
@@ -44,12 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _usage_errors() -> tuple[type[Any], ...]:
-    """typer's own family of usage errors, whose root it does not export under a public name."""
-    return tuple(kind for kind in typer.BadParameter.__mro__ if hasattr(kind, "format_message"))
-
-
-def _loaded(name: str | None) -> Any:  # noqa: ANN401
+def _loaded(name: str | None) -> Any:
     from embedviz.models import language_model
     from embedviz.models.catalog import default
 
@@ -74,7 +75,7 @@ def _text(argument: str) -> str:
     return sys.stdin.buffer.read().decode(errors="replace").removesuffix("\n")
 
 
-def _print_json(value: Any) -> None:  # noqa: ANN401
+def _print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
@@ -119,7 +120,9 @@ def lookup(
     _notes(tokens.notes)
     table = language_model.table
     if as_json:
-        described = [_token(token) | {"norm": float(length)} for token, length in zip(tokens.tokens, lengths, strict=True)]
+        described = [
+            _token(token) | {"norm": float(length)} for token, length in zip(tokens.tokens, lengths, strict=True)
+        ]
         if rows:
             described = [one | {"row": row.tolist()} for one, row in zip(described, vectors, strict=True)]
         shape = {"rows": table.rows, "dimensions": table.dimensions, "tied": table.tied}
@@ -138,7 +141,9 @@ def scores(
     model: Model = None,
     top: Annotated[int, typer.Option(help="How many tokens to list.")] = 10,
     start_token: Annotated[bool, typer.Option("--start-token", help="Feed the model's start token first.")] = False,
-    temperature: Annotated[float, typer.Option(help="Divide the logits by this before sampling; 0 takes the best.")] = 1.0,
+    temperature: Annotated[
+        float, typer.Option(help="Divide the logits by this before sampling; 0 takes the best.")
+    ] = 1.0,
     top_k: Annotated[int, typer.Option(help="Sample among the K most likely; 0 keeps all.")] = 0,
     top_p: Annotated[float, typer.Option(help="Sample among the fewest that hold this share of probability.")] = 1.0,
     continue_: Annotated[int, typer.Option("--continue", help="How many tokens to add, one by one.")] = 0,
@@ -169,7 +174,13 @@ def scores(
                 "path": "inputs_embeds",
                 "self_check": {"max_abs_difference": result.self_check},
                 "next": [
-                    {"rank": c.rank, "id": c.entry.id, "text": c.entry.text, "logit": c.logit, "probability": c.probability}
+                    {
+                        "rank": c.rank,
+                        "id": c.entry.id,
+                        "text": c.entry.text,
+                        "logit": c.logit,
+                        "probability": c.probability,
+                    }
                     for c in best
                 ],
                 "continuation": added,
@@ -275,13 +286,19 @@ def doctor(
     if as_json:
         _print_json({"ready": passed, "checks": [vars(check) for check in checks]})
     else:
-        print("This machine is ready for class." if passed else "This machine is not ready yet: see the lines marked mend.")
+        print(
+            "This machine is ready for class."
+            if passed
+            else "This machine is not ready yet: see the lines marked mend."
+        )
     raise typer.Exit(0 if passed else 1)
 
 
 @app.command()
 def serve(
-    address: Annotated[str, typer.Option(help="Let others reach the app: this machine's address, or 0.0.0.0 for all.")] = "",
+    address: Annotated[
+        str, typer.Option(help="Let others reach the app: this machine's address, or 0.0.0.0 for all.")
+    ] = "",
     port: Annotated[int, typer.Option(help="The port to listen on.")] = 8501,
     model: Model = None,
     open_browser: Annotated[bool, typer.Option(help="Open a browser window on this machine.")] = True,

@@ -87,14 +87,22 @@ def _memory() -> Check:
 
     free = psutil.virtual_memory().available
     if free < NEEDED_MEMORY:
-        return Check("Memory", False, f"{free / 1e9:.1f} GB of memory is free; {NEEDED_MEMORY / 1e9:.0f} GB is needed: close other programs.")
+        return Check(
+            "Memory",
+            False,
+            f"{free / 1e9:.1f} GB of memory is free; {NEEDED_MEMORY / 1e9:.0f} GB is needed: close other programs.",
+        )
     return Check("Memory", True, f"{free / 1e9:.1f} GB of memory is free.")
 
 
 def _port(port: int) -> Check:
     if port_is_free(port):
         return Check("Port", True, f"Port {port} is free.")
-    return Check("Port", False, f"Port {port} is taken, perhaps by embedviz itself: stop that program, or serve with --port {port + 1}.")
+    return Check(
+        "Port",
+        False,
+        f"Port {port} is taken, perhaps by embedviz itself: stop that program, or serve with --port {port + 1}.",
+    )
 
 
 def browser_found() -> str | None:
@@ -112,7 +120,9 @@ def browser_found() -> str | None:
 def _browser() -> Check:
     name = browser_found()
     if name is None:
-        return Check("Browser", False, "No web browser was found here: install one, or open the app from another machine.")
+        return Check(
+            "Browser", False, "No web browser was found here: install one, or open the app from another machine."
+        )
     return Check("Browser", True, f"A web browser is there ({name}).")
 
 
@@ -125,7 +135,8 @@ def _model(spec: ModelSpec) -> Check:
         return Check(spec.name, False, f"{spec.title} is not prepared: run `python -m embedviz prepare {spec.name}`.")
     problems = prepare.verify(prepared)
     if problems:
-        return Check(spec.name, False, f"{spec.title} is damaged ({problems[0]}): run `python -m embedviz prepare --remove {spec.name}`, then `prepare {spec.name}`.")
+        again = f"`python -m embedviz prepare --remove {spec.name}`, then `prepare {spec.name}`"
+        return Check(spec.name, False, f"{spec.title} is damaged ({problems[0]}): run {again}.")
     return Check(spec.name, True, f"{spec.title} is ready and whole.")
 
 

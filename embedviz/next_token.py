@@ -85,9 +85,7 @@ def candidates(model: LanguageModel, distribution: Distribution, top: int) -> tu
         raise BadInput(f"The number of tokens to show must be at least 1; {top} was given.")
     probabilities = distribution.probabilities
     return tuple(
-        Candidate(
-            rank, model.vocabulary.entry(int(id)), float(distribution.logits[id]), float(probabilities[id])
-        )
+        Candidate(rank, model.vocabulary.entry(int(id)), float(distribution.logits[id]), float(probabilities[id]))
         for rank, id in enumerate(distribution.order(top), start=1)
     )
 

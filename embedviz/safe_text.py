@@ -13,7 +13,7 @@ import re
 # become links. An invisible character that forbids a line break (U+2060) inside each keeps it what it was.
 _WORD_JOINER = "\u2060"
 _REWRITTEN = re.compile(
-    r":(?=[\w+-]+:|//)"  # :smile:  :material_home:  https://
+    r":(?=[\w+-]+:|material/|//)"  # :smile:  :material_home:  :material/home:  https://
     r"|(?<=[\w.+-])@(?=[\w-])"  # a@b.c
     r"|www(?=\.)"
     r"|<(?=->|-|=)|-(?=>|-)|>(?==)|~(?==)",  # <->  ->  <-  --  >=  <=  ~=
@@ -31,6 +31,12 @@ def markdown_text(text: str) -> str:
     Line breaks stay in messages; a label has one line and drops them.
     """
     return "\\\n".join(_markdown_line(line) for line in re.split(r"\r\n|\r|\n", text))
+
+
+def markdown_message(text: str) -> str:
+    """Escape a sentence of ours, leaving what stands between backticks as code: a command must stay copyable."""
+    parts = re.split(r"`([^`\n]+)`", text)
+    return "".join(f"`{part}`" if k % 2 else markdown_text(part) if part else "" for k, part in enumerate(parts))
 
 
 def _markdown_line(line: str) -> str:

@@ -71,11 +71,11 @@ def serve(address: str, port: int, model: str | None, *, open_browser: bool) -> 
     except OSError:
         raise BadInput(f"{address} is no address of this machine: leave it out, or use 0.0.0.0 for all.") from None
     if not port_is_free(port, listen):
-        if address and port_is_free(port, "127.0.0.1") and port_is_free(port, "0.0.0.0"):  # noqa: S104
+        if address and port_is_free(port, "127.0.0.1") and port_is_free(port, "0.0.0.0"):
             raise BadInput(f"{address} is no address of this machine: use 0.0.0.0, or one that `ip address` lists.")
         raise BadInput(f"Port {port} is taken by another program: stop it, or add --port {port + 1}.")
     shown = listen if address else "localhost"
-    if address in ("0.0.0.0", "::"):  # noqa: S104
+    if address in ("0.0.0.0", "::"):
         shown = address_on_network() or "localhost"
     url = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
     print(f"embedviz runs at {url} (Ctrl+C stops it).", flush=True)

@@ -56,7 +56,7 @@ def thread_code(spec: ModelSpec, tokens: Tokens, *, rows: int, dimensions: int, 
             "",
             load,
             "",
-            f"inputs = tokenizer({tokens.text!r}, return_tensors=\"pt\"{cut})",
+            f'inputs = tokenizer({tokens.text!r}, return_tensors="pt"{cut})',
             body,
         ]
     )

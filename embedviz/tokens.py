@@ -8,7 +8,6 @@ part of. So nothing here ever decodes a token alone and hopes.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -159,7 +158,7 @@ class Vocabulary:
         self.special_ids = frozenset(i for i, token in added.items() if token.special) | frozenset(
             tokenizer.all_special_ids
         )
-        # A byte-level vocabulary spells everything, so its "unknown" entry (SmolLM2 names one) is never produced by text.
+        # A byte-level vocabulary spells everything, so text never produces its "unknown" entry (SmolLM2 names one).
         self.unknown_id = None if self.spelling == "byte-level" else tokenizer.unk_token_id
         self._entries: dict[int, Entry] = {}
 
@@ -226,7 +225,10 @@ class Vocabulary:
         )
         unknown = [visible(text[token.start : token.end]) for token in tokens if token.kind == "unknown"]
         if unknown:
-            notes = (*notes, f"Not in the vocabulary, so the shared {entries_name(tokens)} row is used: {', '.join(unknown)}.")
+            notes = (
+                *notes,
+                f"Not in the vocabulary, so the shared {entries_name(tokens)} row is used: {', '.join(unknown)}.",
+            )
         return Tokens(text, tokens, total, start_token, notes)
 
 
@@ -248,7 +250,7 @@ def _kept_positions(added: Sequence[int], limit: int) -> list[int]:
     return list(range(limit - len(tail))) + tail
 
 
-def spelling_of(backend: Any) -> Literal["byte-level", "wordpiece", "sentencepiece"]:  # noqa: ANN401
+def spelling_of(backend: Any) -> Literal["byte-level", "wordpiece", "sentencepiece"]:
     """Tell how a fast tokenizer spells its pieces, from its decoder and pre-tokenizer."""
     described = " ".join(
         part.__getstate__().decode() for part in (backend.decoder, backend.pre_tokenizer) if part is not None
@@ -304,9 +306,7 @@ def byte_spans(text: str, entries: Sequence[Entry], offsets: Sequence[Span], add
     return spans
 
 
-def shared_characters(
-    text: str, entries: Sequence[Entry], spans: Sequence[Span]
-) -> list[tuple[int, int, str] | None]:
+def shared_characters(text: str, entries: Sequence[Entry], spans: Sequence[Span]) -> list[tuple[int, int, str] | None]:
     """For each token that is only a part of its characters: (k, n, those characters), else None.
 
     Neighbouring tokens belong together while their character spans overlap. A group counts only if one of its tokens

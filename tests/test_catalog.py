@@ -1,16 +1,15 @@
 """The catalog: which models there are, and finding one by what people type."""
 
-import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from embedviz.errors import ModelUnavailable, UnknownModel
-from embedviz.models import catalog
-from embedviz.models.catalog import CATALOG, Folder, Hub, default, describe, find, offered
+from embedviz.models.catalog import CATALOG, Folder, Hub, bundled, default, find, offered
+from embedviz.models.spec import folder_key
+from tiny_files import write_config
 
 SMOLLM2 = CATALOG[0]
 
@@ -21,20 +20,13 @@ def no_settings(monkeypatch):
     monkeypatch.delenv("EMBEDVIZ_MODELS", raising=False)
 
 
-def model_folder(path: Path, **config) -> Path:
-    path.mkdir(parents=True)
-    shape = {"n_layer": 2, "n_embd": 16, "vocab_size": 400, "n_positions": 64}
-    (path / "config.json").write_text(json.dumps({"model_type": "gpt2", **shape, **config}))
-    return path
-
-
 def test_the_catalog_is_that_of_the_design_and_every_hub_entry_is_pinned():
     assert [spec.name for spec in CATALOG] == [
         "smollm2-135m", "minilm-l6", "gpt2", "distilgpt2", "gpt2-medium", "pythia-160m", "bert-base-uncased",
         "smollm2-135m-full", "qwen3-0.6b",
     ]  # fmt: skip
     assert all(len(spec.location.revision) == 40 for spec in CATALOG if isinstance(spec.location, Hub))
-    assert [spec.name for spec in catalog.bundled()] == ["smollm2-135m", "minilm-l6"]
+    assert [spec.name for spec in bundled()] == ["smollm2-135m", "minilm-l6"]
     assert [spec.name for spec in CATALOG if not spec.tied] == ["pythia-160m"]
     assert [spec.name for spec in CATALOG if spec.start_token is None] == ["minilm-l6", "bert-base-uncased"]
 
@@ -79,7 +71,7 @@ def test_a_missing_folder_and_a_folder_without_config_are_said(tmp_path):
 
 
 def test_a_folder_is_described_by_its_config(tmp_path):
-    folder = model_folder(tmp_path / "tiny model")
+    folder = write_config(tmp_path / "tiny model")
     (folder / "tokenizer_config.json").write_text('{"bos_token": {"content": "<s>"}}')
     spec = find(str(folder))
     assert (spec.name, spec.title, spec.location) == (str(folder), "tiny model", Folder(folder))
@@ -88,41 +80,11 @@ def test_a_folder_is_described_by_its_config(tmp_path):
     assert find(spec.name) == spec
 
 
-def test_a_folder_without_a_start_token_has_none(tmp_path):
-    assert describe(model_folder(tmp_path / "m")).start_token is None
-
-
-def test_an_encoder_folder_reads_both_ways_and_roberta_keeps_two_positions(tmp_path):
-    spec = describe(model_folder(tmp_path / "m", model_type="roberta", max_position_embeddings=514))
-    assert (spec.reads_left_to_right, spec.next_token_head, spec.start_token, spec.context) == (False, False, None, 512)
-
-
-@pytest.mark.parametrize(
-    ("config", "answer"),
-    [
-        ({"auto_map": {"AutoModel": "modeling.Mine"}}, "needs code of its own"),
-        ({"model_type": ""}, "names no model_type"),
-        ({"is_encoder_decoder": True, "model_type": "t5"}, "is an encoder-decoder"),
-        ({"vocab_size": None, "model_type": "vit"}, "is no text model"),
-    ],
-)
-def test_a_folder_that_cannot_be_shown_is_refused_with_the_reason(tmp_path, config, answer):
-    with pytest.raises(ModelUnavailable, match=answer):
-        describe(model_folder(tmp_path / "m", **config))
-
-
-@pytest.mark.parametrize("text", ["{", "[]", "\ud800", "version https://git-lfs.github.com/spec/v1\noid sha256:1\n"])
-def test_a_config_that_is_no_config_is_refused(tmp_path, text):
-    (tmp_path / "config.json").write_bytes(text.encode("utf-8", "surrogatepass"))
-    with pytest.raises(ModelUnavailable, match=r"config\.json (is|holds)"):
-        describe(tmp_path)
-
-
 def test_embedviz_models_adds_folders_under_short_names(tmp_path, monkeypatch):
-    mine, same_name = model_folder(tmp_path / "mine"), model_folder(tmp_path / "gpt2")
+    mine, same_name = write_config(tmp_path / "mine"), write_config(tmp_path / "gpt2")
     monkeypatch.setenv("EMBEDVIZ_MODELS", os.pathsep.join([str(mine), "gpt2", str(same_name), ""]))
     added = offered()[len(CATALOG) :]
-    assert [spec.name for spec in added] == ["mine", catalog.folder_key(same_name)]
+    assert [spec.name for spec in added] == ["mine", folder_key(same_name)]
     assert find("mine", offered_only=True).location == Folder(mine)
     assert find("gpt2", offered_only=True) is find("gpt2")
 
@@ -136,7 +98,7 @@ def test_an_unreadable_entry_of_embedviz_models_is_left_out_and_logged(tmp_path,
 
 
 def test_a_visitor_cannot_reach_a_path(tmp_path):
-    folder = model_folder(tmp_path / "private")
+    folder = write_config(tmp_path / "private")
     with pytest.raises(UnknownModel):
         find(str(folder), offered_only=True)
     with pytest.raises(UnknownModel):

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tiny_models import save
 
 from embedviz import cli
+from tiny_models import save
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -82,7 +82,7 @@ def test_continuing_is_repeatable_and_greedy_at_zero(capsys: pytest.CaptureFixtu
 def test_text_from_standard_input(folder: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "embedviz", "lookup", "-", "--json", "--model", folder],
-        input="a\0b\nc\n".encode(), capture_output=True, cwd=ROOT, check=False,
+        input=b"a\0b\nc\n", capture_output=True, cwd=ROOT, check=False,
     )  # fmt: skip
     assert done.returncode == 0
     assert json.loads(done.stdout)["tokens"][-1]["text"].endswith("c")
@@ -149,6 +149,7 @@ def test_prepare_then_remove(capsys: pytest.CaptureFixture[str], cache: Path, tm
 
 
 def test_importing_the_package_and_its_help_needs_neither_torch_nor_streamlit() -> None:
-    code = "import sys, embedviz, embedviz.cli, embedviz.thread as t; t.restore(); print({'torch','transformers','streamlit'} & set(sys.modules))"
+    code = "import sys, embedviz, embedviz.cli, embedviz.thread as t; t.restore()"
+    code += "; print({'torch', 'transformers', 'streamlit'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "set()"

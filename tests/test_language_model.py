@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tiny_models import ARCHITECTURES, BLOCKS, CONTEXT, DIMENSIONS, save
 from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
 
 import embedviz
 from embedviz.errors import BadInput, ModelUnavailable
 from embedviz.models.language_model import LanguageModel
+from tiny_models import ARCHITECTURES, BLOCKS, CONTEXT, DIMENSIONS, save
 
 CAUSAL = [name for name in ARCHITECTURES if name != "bert"]
 TEXTS = ["The bank of the river was steep.", "bank", "Seán café 😃 bank", "A crane stood by the water; another crane."]
@@ -103,9 +103,7 @@ def test_a_token_starts_from_the_same_row_wherever_it_stands(tiny: dict[str, Lan
 
 
 @pytest.mark.parametrize("name", CAUSAL)
-def test_a_start_token_is_fed_first_and_left_out_of_the_results(
-    tiny: dict[str, LanguageModel], name: str
-) -> None:
+def test_a_start_token_is_fed_first_and_left_out_of_the_results(tiny: dict[str, LanguageModel], name: str) -> None:
     model = tiny[name]
     started, plain = model.tokenise("The bank", start_token=True), model.tokenise("The bank")
     states = model.states([started])[0]

@@ -1,7 +1,6 @@
-"""Preparation: whole or not at all, once, verified, and the same numbers as the original."""
+"""Preparation: whole or not at all, once, and verified."""
 
 import errno
-import json
 import os
 import shutil
 import signal
@@ -12,14 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 import tiny_models
 from embedviz.errors import ModelUnavailable
+from embedviz.models import disk
 from embedviz.models import prepare as module
-from embedviz.models.catalog import describe, find
+from embedviz.models.catalog import find
+from embedviz.models.describe import describe
+from embedviz.models.files import sha256_of
 from embedviz.models.prepare import damage, holdings, prepare, ready, remove, verify
-from test_sources import write_gguf
+from tiny_files import write_gguf
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -42,60 +43,6 @@ def folder(tmp_path, cache):
 
 def names(cache: Path) -> list[str]:
     return sorted(path.name for path in (cache / "models").iterdir() if path.is_dir())
-
-
-def original(path: Path) -> tuple[object, torch.nn.Module]:
-    """What transformers itself reads from a GGUF file."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-    return tokenizer, AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
-
-
-def converted(path: Path) -> tuple[object, torch.nn.Module]:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(path), AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
-
-
-def assert_same_weights(ours: torch.nn.Module, theirs: torch.nn.Module) -> None:
-    left, right = ours.state_dict(), theirs.state_dict()
-    assert left.keys() == right.keys()
-    assert all(torch.equal(left[name], right[name]) for name in left)
-    assert ours.config.tie_word_embeddings
-    assert ours.get_output_embeddings().weight is ours.get_input_embeddings().weight
-    assert not hasattr(ours.config, "quantization_config")
-
-
-def test_a_converted_gguf_loads_plainly_with_the_original_weights_to_the_bit(gguf, capfd):
-    told = []
-    prepared = prepare(gguf, lambda words, share: told.append((words, share)))
-    assert capfd.readouterr() == ("", "")  # no bars of other people's on the terminal
-    assert_same_weights(converted(prepared.folder)[1], original(gguf.location.path)[1])
-    shares = [share for _, share in told if share is not None]
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
-    assert {record.name for record in prepared.files} >= {"model.safetensors", "tokenizer.json", "config.json"}
-    assert ready(gguf) == prepared
-    assert verify(prepared) == ()
-
-
-def test_digits_after_spaces_keep_the_spaces_whole(gguf):
-    tokenizer, _ = converted(prepare(gguf).folder)
-    unmended, _ = original(gguf.location.path)
-    assert tokenizer.tokenize("t  5") == ["t", "ĠĠ", "5"]
-    assert unmended.tokenize("t  5") == ["t", "Ġ", "Ġ", "5"]
-    assert tokenizer.tokenize("the\n\n37") == ["the", "ĊĊ", "3", "7"]
-    assert tokenizer.backend_tokenizer.padding is None
-    assert tokenizer.backend_tokenizer.truncation is None
-
-
-def test_a_splitting_rule_that_is_not_known_is_said_and_a_known_one_is_not(tmp_path, cache):
-    for rule, expected in (("viking", 1), ("gpt-2", 0), ("qwen2", 0), ("smollm", 0)):
-        spec = describe(write_gguf(tmp_path / f"{rule}.gguf", rule=rule))
-        assert len(prepare(spec).notes) == expected
-        assert len(ready(spec).notes) == expected
-    assert "'viking'" in prepare(describe(tmp_path / "viking.gguf")).notes[0]
 
 
 def test_safetensors_are_used_where_they_lie(folder, cache):
@@ -177,7 +124,7 @@ def test_hub_files_are_checked_against_the_name_of_their_blob(tmp_path, cache, m
     blobs.mkdir()
     snapshot = tiny_models.save("gpt2", tmp_path / "snapshot")
     weights = snapshot / "model.safetensors"
-    blob = blobs / module.sha256_of(weights)
+    blob = blobs / sha256_of(weights)
     weights.rename(blob)
     try:
         weights.symlink_to(blob)
@@ -220,15 +167,15 @@ def child(code: str, *arguments: str, **environment: str) -> subprocess.Popen[st
 # Stops with everything written and nothing in place, until the file named second exists.
 SLOW = """
 import os, sys, time
-from embedviz.models import prepare
-from embedviz.models.catalog import describe
-whole = prepare._flush
+from embedviz.models import disk, prepare
+from embedviz.models.describe import describe
+whole = disk._flush
 def slow(folder):
     print("written", flush=True)
     while not os.path.exists(sys.argv[2]):
         time.sleep(0.01)
     whole(folder)
-prepare._flush = slow
+disk._flush = slow
 prepare.prepare(describe(sys.argv[1]), lambda words, share: print(words, flush=True))
 """
 
@@ -284,7 +231,7 @@ def test_a_disk_that_fills_up_is_a_sentence_and_nothing_stays(gguf, cache, monke
     assert names(cache) == []
     monkeypatch.undo()
     monkeypatch.setenv("EMBEDVIZ_CACHE", str(cache))
-    monkeypatch.setattr(module, "_flush", system_says_full)
+    monkeypatch.setattr(disk, "_flush", system_says_full)
     with pytest.raises(ModelUnavailable, match="The disk became full"):
         prepare(gguf)
     assert names(cache) == []
@@ -307,43 +254,8 @@ def test_a_cache_that_cannot_be_written_is_a_sentence(folder, tmp_path, monkeypa
 
 def test_a_prepared_model_needs_no_writing(folder, cache, monkeypatch):
     prepare(folder)
-    monkeypatch.setattr(module, "_lock", lambda *_: pytest.fail("wrote in a folder that may be read-only"))
+    monkeypatch.setattr(module, "only_writer", lambda *_: pytest.fail("wrote in a folder that may be read-only"))
     prepare(folder)
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    return prepare(find("smollm2-135m"))
-
-
-@pytest.mark.real_model
-def test_the_bundled_model_has_the_ids_of_its_own_tokenizer(smollm2):
-    from transformers import AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(smollm2.folder)
-    assert tokenizer("x  5").input_ids == [104, 256, 37]
-    assert tokenizer("line\n\n3. item").input_ids == [1311, 1116, 35, 30, 5033]
-    assert tokenizer("The river bank").input_ids == [504, 4626, 5461]
-
-
-@pytest.mark.real_model
-def test_the_bundled_model_has_the_weights_of_its_gguf_file_to_the_bit(smollm2):
-    from embedviz.models.sources import local_folder
-
-    assert_same_weights(converted(smollm2.folder)[1], original(local_folder(smollm2.spec))[1])
-
-
-@pytest.mark.real_model
-def test_the_bundled_models_are_what_the_catalog_says(smollm2):
-    from embedviz.models.sources import local_folder
-
-    for spec in (smollm2.spec, find("minilm-l6")):
-        said = describe(local_folder(spec))
-        for field in ("architecture", "blocks", "dimensions", "rows", "context", "tied", "quantisation", "reading"):
-            assert getattr(said, field) == getattr(spec, field), field
-        assert said.download_bytes == spec.download_bytes
-    config = json.loads((smollm2.folder / "config.json").read_text())
-    assert config["architectures"] == ["LlamaForCausalLM"]
 
 
 @pytest.mark.real_model

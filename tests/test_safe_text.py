@@ -97,6 +97,11 @@ def test_nothing_is_left_for_later_rewriting(pattern, text):
     assert not re.search(pattern, shown.replace("\xa0", " "), re.IGNORECASE | re.ASCII)
 
 
+def test_no_icon_is_left_in_the_source():
+    # Streamlit replaces this one before it reads the Markdown.
+    assert ":material/" not in markdown_text(":material/home: a:material/home:")
+
+
 @given(st.text())
 def test_plotly_text_has_no_tag_left_and_reads_back(text):
     escaped = plotly_text(text)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_models import save as save_model
 
 import embedviz
 from embedviz.errors import BadInput
 from embedviz.geometry import cosine
 from embedviz.models.language_model import LanguageModel
 from embedviz.thread import EXAMPLE, Thread, restore, save, stage_layers, steps, trace
+from tiny_models import save as save_model
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,8 @@ def test_blank_text_is_a_hint(models: dict[str, LanguageModel], text: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("blocks", "layers"), [(1, (0, 1)), (2, (0, 1, 2)), (6, (0, 1, 2, 4, 6)), (12, (0, 1, 2, 4, 8, 12)), (30, (0, 1, 5, 10, 20, 30))]
+    ("blocks", "layers"),
+    [(1, (0, 1)), (2, (0, 1, 2)), (6, (0, 1, 2, 4, 6)), (12, (0, 1, 2, 4, 8, 12)), (30, (0, 1, 5, 10, 20, 30))],
 )
 def test_stages_begin_with_the_row_and_end_with_the_last_state(blocks: int, layers: tuple[int, ...]) -> None:
     assert stage_layers(blocks) == layers

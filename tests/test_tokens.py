@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_models import byte_level_tokenizer, gpt2_tokenizer, sentencepiece_tokenizer, wordpiece_tokenizer
 
 from embedviz.errors import BadInput
 from embedviz.tokens import (
@@ -19,6 +18,7 @@ from embedviz.tokens import (
     visible,
     visible_parts,
 )
+from tiny_models import byte_level_tokenizer, gpt2_tokenizer, sentencepiece_tokenizer, wordpiece_tokenizer
 
 AWKWARD = [
     "bank 😃😃",
@@ -192,7 +192,14 @@ def test_saved_padding_and_truncation_do_not_change_ids() -> None:
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [(" bank", "␣bank"), ("a\n\tb\r", "a⏎⇥b␍"), ("\0", "␀"), ("\x7f", "␡"), ("a\u00a0b", "a⍽b"), ("naïve 😃", "naïve␣😃")],
+    [
+        (" bank", "␣bank"),
+        ("a\n\tb\r", "a⏎⇥b␍"),
+        ("\0", "␀"),
+        ("\x7f", "␡"),
+        ("a\u00a0b", "a⍽b"),
+        ("naïve 😃", "naïve␣😃"),
+    ],
 )
 def test_visible_marks(text: str, shown: str) -> None:
     assert visible(text) == shown

@@ -24,10 +24,13 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-TEXT = """The bank of the river was steep, and the bank of England was not. She opened an account at the bank.
+TEXT = (
+    """The bank of the river was steep, and the bank of England was not. She opened an account at the bank.
 A crane stood by the water; another crane lifted steel. He paid $5, then 6, then 78 for the café's naïve seal.
 The seal swam under the bridge. In spring the spring in the mattress broke near the spring of cold water.
-Deposits at the bank rose. The clerk left the bank at noon, and the children fished from the muddy bank.""" * 3
+Deposits at the bank rose. The clerk left the bank at noon, and the children fished from the muddy bank."""
+    * 3
+)
 
 DIMENSIONS, BLOCKS, CONTEXT = 16, 2, 64
 

@@ -40,7 +40,7 @@ class Sizes:
     pair_with_chips: int
 
 
-DESK = Sizes(text=14, value=16, token=16, line=3, marker=14, top=34, pair=440, pair_with_chips=350)
+DESK = Sizes(text=14, value=16, token=16, line=3, marker=14, top=34, pair=440, pair_with_chips=320)
 PROJECTOR = Sizes(text=20, value=22, token=22, line=5, marker=19, top=44, pair=430, pair_with_chips=370)
 
 
@@ -80,9 +80,7 @@ def moments(made: go.Figure, frames: Sequence[Sequence[Any]], traces: Sequence[i
 
     frames: for each moment the new data of `traces`, by their places in the figure. at: the moment it opens on.
     """
-    made.frames = [
-        go.Frame(name=str(k), data=list(data), traces=list(traces)) for k, data in enumerate(frames)
-    ]
+    made.frames = [go.Frame(name=str(k), data=list(data), traces=list(traces)) for k, data in enumerate(frames)]
     step = {"mode": "immediate", "frame": {"duration": 0, "redraw": False}, "transition": {"duration": 0}}
     made.update_layout(
         sliders=[

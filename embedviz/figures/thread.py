@@ -98,7 +98,11 @@ def _cells(thread: Thread, shown: Sequence[int], lines: Sequence[int]) -> tuple[
         z[::2, k * (width + 1) : k * (width + 1) + width] = np.round(cells[:, k], 4)
     inside = np.linspace(-STRIP_WIDTH / 2, STRIP_WIDTH / 2, width + 1)
     x = [round(float(k + edge), 5) for k in range(tokens) for edge in inside]
-    y = [round(float(-line + edge), 5) for line in reversed(range(stages)) for edge in (-STRIP_HEIGHT / 2, STRIP_HEIGHT / 2)]
+    y = [
+        round(float(-line + edge), 5)
+        for line in reversed(range(stages))
+        for edge in (-STRIP_HEIGHT / 2, STRIP_HEIGHT / 2)
+    ]
     return z[::-1], x, y
 
 

@@ -43,30 +43,41 @@ def restore(parameters: Sequence[Parameter]) -> list[str]:
     """
     asked = {name: st.query_params.get_all(name) for name in st.query_params}
     if asked and asked != st.session_state.get(_WRITTEN):
-        st.session_state[_NOTES] = [note for parameter in parameters if (note := _take(parameter, asked))]
+        forget_notes()
+        for parameter in parameters:
+            _take(parameter, asked)
         st.session_state[_WRITTEN] = asked
     for parameter in parameters:
         st.session_state.setdefault(parameter.name, parameter.default)
     return list(st.session_state.get(_NOTES, ()))
 
 
-def _take(parameter: Parameter, asked: Mapping[str, Sequence[str]]) -> str:
-    """Take one parameter from the address; the note to show, or an empty string."""
+def _take(parameter: Parameter, asked: Mapping[str, Sequence[str]]) -> None:
+    """Take one parameter from the address, where it is there."""
     name, values = parameter.name, asked.get(parameter.name, ())
     if not values:
-        return ""
+        return
     try:
         st.session_state[name] = parameter.read(values[-1])
     except (EmbedvizError, ValueError):
         st.session_state[name] = parameter.default
-        return refused(name, values[-1], parameter.default)
-    return f"The link asked for {name} {len(values)} times. The last one is shown." if len(values) > 1 else ""
+        refuse(name, values[-1], parameter.default)
+        return
+    if len(values) > 1:
+        _note(f"The link asked for {name} {len(values)} times. The last one is shown.")
 
 
-def refused(name: str, value: Any, shown: Any) -> str:
-    """The note for a value that a link asked for and that is not possible, with what is shown in its place."""
+def refuse(name: str, value: Any, shown: Any) -> str:
+    """Note that a link asked for a value that is not possible, and what is shown in its place; return the note."""
     asked = visible_line(str(value))
-    return f"The link asked for {name} = {asked}. That is not possible here; {visible_line(str(shown))} is shown."
+    return _note(
+        f"The link asked for {name} = {asked}. That is not possible here; {visible_line(str(shown))} is shown."
+    )
+
+
+def _note(sentence: str) -> str:
+    st.session_state.setdefault(_NOTES, []).append(sentence)
+    return sentence
 
 
 def forget_notes() -> None:

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from embedviz.numbers import count
-from embedviz.safe_text import markdown_text
+from embedviz.safe_text import markdown_message, markdown_text
 from embedviz.ui import address
 
 _CSS = Path(__file__).with_name("frame.css")
@@ -173,7 +173,7 @@ class SentenceLine:
 
     def fail(self, text: str) -> None:
         """Show what went wrong, in one sentence."""
-        self._open()[0].error(markdown_text(text))
+        self._open()[0].error(markdown_message(text))
 
     def wait(self, done: int, everything: int, things: str) -> None:
         """Tell how far a long task is, from 2 s on; call it after each portion. From 10 s on with a button "Stop".

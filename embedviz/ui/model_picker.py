@@ -42,7 +42,11 @@ def pick_model() -> None:
 
 
 def _caption(spec: catalog.ModelSpec) -> str:
-    weights = "" if spec.quantisation == "none" else f" Weights rounded to {spec.quantisation}: near the original's, not equal."
+    weights = (
+        ""
+        if spec.quantisation == "none"
+        else f" Weights rounded to {spec.quantisation}: near the original's, not equal."
+    )
     task = "gives the next token" if spec.next_token_head else "has no next token"
     place = "on the hub" if isinstance(spec.location, catalog.Hub) else "on this machine"
     return f"{spec.reading.capitalize()}, {task}, {place}.{weights}"
@@ -55,7 +59,7 @@ def model_in_memory() -> LanguageModel | None:
 
 
 def wait_for_model(shown: str) -> None:
-    """Start to load the chosen model, say how far it is in the sentence's place, and run the page again when it is there.
+    """Load the chosen model, say how far it is in the sentence's place, and run the page again when it is there.
 
     shown: what stands in the figures meanwhile, as one sentence.
     """
@@ -71,4 +75,3 @@ def wait_for_model(shown: str) -> None:
         SentenceLine().say(f"{shown} {loading.spec.title} is loading: about {loading.seconds_left} s.{words}")
 
     line()
-

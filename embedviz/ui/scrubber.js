@@ -30,7 +30,8 @@ function create(root, part) {
   state.look = () => {
     for (const key of state.data.figures) {
       const figure = document.querySelector(`.st-key-${CSS.escape(key)} .js-plotly-plot`);
-      if (!figure?.on || state.known.get(key) === figure) continue;
+      // Plotly draws its slider last: before that, a frame would cut the drawing of bars and strips off.
+      if (!figure?.querySelector(".slider-container") || state.known.get(key) === figure) continue;
       state.known.set(key, figure);
       if (window.Plotly?.animate) {
         figure.on("plotly_react", () => animate(figure));

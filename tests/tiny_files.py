@@ -1,10 +1,21 @@
-"""A whole GGUF model, small enough to write in each test."""
+"""Model files that are written without torch: a folder's config.json, a whole GGUF model, a Git LFS pointer."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 from gguf import GGUFWriter
 from tokenizers.pre_tokenizers import ByteLevel
+
+LFS_POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 540000000\n"
+
+
+def write_config(path: Path, **config) -> Path:
+    """A folder that holds only the config.json of a small GPT-2."""
+    path.mkdir(parents=True)
+    shape = {"n_layer": 2, "n_embd": 16, "vocab_size": 400, "n_positions": 64}
+    (path / "config.json").write_text(json.dumps({"model_type": "gpt2", **shape, **config}))
+    return path
 
 
 def write_gguf(path: Path, architecture: str = "llama", rule: str = "smollm") -> Path:
