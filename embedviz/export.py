@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embedviz.table_map import TableMap
 from embedviz.thread import Thread
 
 if TYPE_CHECKING:
@@ -54,3 +55,12 @@ def row_table(thread: Thread, position: int) -> pd.DataFrame:
     rank = np.empty(len(row), dtype=int)
     rank[np.argsort(-np.abs(row), kind="stable")] = np.arange(1, len(row) + 1)
     return pd.DataFrame({"coordinate": np.arange(len(row)), "value": row, "rank by size": rank})
+
+
+def map_table(map: TableMap) -> pd.DataFrame:
+    """One line a point of the map of the whole table: id, text, place (x, y), length of its row."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {"id": map.ids, "text": map.labels, "x": map.layout[:, 0], "y": map.layout[:, 1], "length": map.lengths}
+    )

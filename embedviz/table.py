@@ -42,7 +42,20 @@ class EmbeddingTable:
     @cached_property
     def lengths(self) -> Vectors:
         """(row,) Euclidean length of every row."""
-        return np.linalg.norm(self.values, axis=1)
+        # np.linalg.norm would hold a second table in memory while it works.
+        return np.sqrt(np.einsum("ij,ij->i", self.values, self.values))
+
+    @cached_property
+    def mean_row(self) -> NDArray[np.float64]:
+        """(dimension,) the mean of all rows."""
+        return self.values.mean(axis=0, dtype=np.float64)
+
+    @cached_property
+    def centred_lengths(self) -> Vectors:
+        """(row,) Euclidean length of every row after the mean row is subtracted."""
+        mean = self.mean_row
+        squares = np.square(self.lengths, dtype=np.float64) - 2 * (self.values @ mean.astype(np.float32)) + mean @ mean
+        return np.sqrt(np.maximum(squares, 0)).astype(np.float32)
 
     def lookup(self, ids: Sequence[int]) -> Vectors:
         """The rows of some ids as (id, dimension), a copy. Raises BadInput for an id outside the table."""

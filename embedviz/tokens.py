@@ -38,7 +38,7 @@ class Entry:
     bytes: what the entry stands for in UTF-8, before it is joined to its neighbours.
     special: a control entry (`<|endoftext|>`, `[CLS]`), never produced by plain words.
     kind: "text", "bytes" (no whole characters), "special", "unknown" (the shared entry for what the vocabulary lacks),
-        or "unused" (a row of the table that no entry of the tokenizer selects).
+        or "unused" (a row that no text selects: the tokenizer has no entry for it, or only BERT's `[unused7]`).
     """
 
     id: int
@@ -178,6 +178,8 @@ class Vocabulary:
             return Entry(id, piece, piece, piece.encode(), True, "unknown")
         if id in self.special_ids:
             return Entry(id, piece, piece, piece.encode(), True, "special")
+        if self.spelling == "wordpiece" and re.fullmatch(r"\[unused\d+\]", piece):
+            return Entry(id, piece, piece, piece.encode(), False, "unused")
         raw = piece.encode() if id in self.added_ids else piece_bytes(piece, self.spelling)
         try:
             return Entry(id, raw.decode(), piece, raw, False, "text")

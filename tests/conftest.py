@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,41 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
     """A projector's screen."""
     return {**browser_context_args, "viewport": {"width": 1280, "height": 720}}
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
+    """A tiny model of one of the architectures in `tiny_models`, loaded once a session."""
+
+    @cache
+    def load(architecture: str) -> Any:
+        import embedviz
+        from tiny_models import save
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("EMBEDVIZ_CACHE", str(tmp_path_factory.mktemp("cache")))
+            return embedviz.load(str(save(architecture, tmp_path_factory.mktemp(architecture))))
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def umap_worker() -> Iterator[Any]:
+    """One UMAP process for all tests: compiling it takes up to half a minute."""
+    from embedviz.projection.umap_client import UmapWorker
+
+    worker = UmapWorker()
+    worker.start()
+    yield worker
+    worker.close()
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> Any:
+    """The bundled model, loaded once a session; for tests marked `real_model`."""
+    import embedviz
+
+    return embedviz.load("smollm2-135m")
 
 
 @pytest.fixture(scope="session")

@@ -108,6 +108,10 @@ def test_long_text_is_cut_and_said(capsys: pytest.CaptureFixture[str], folder: s
         (["scores", "x", "--temperature", "nan"], "temperature must be 0 or more"),
         (["scores", "x", "--top-p", "2"], "between 0 and 1"),
         (["scores", "x", "--continue", "-3"], "0 or more; -3"),
+        (["neighbours", "x", "--top", "0"], "at least 1; 0 was given"),
+        (["neighbours", "x", "--metric", "manhattan"], "choose cosine, dot or euclidean"),
+        (["analogy", "x", "y", "z", "--top", "-1"], "at least 1; -1 was given"),
+        (["analogy", "x", "y"], "Missing argument"),
         (["scores"], "Missing argument"),
         (["scores", "x", "--nonsense"], "No such option"),
         (["nonsense"], "No such command"),
@@ -130,6 +134,71 @@ def test_an_encoder_has_no_next_token(capsys: pytest.CaptureFixture[str], encode
     code, _, err = run(capsys, "scores", "The bank", "--model", encoder)
     assert code == 2
     assert "reads both ways and has no next token" in err
+
+
+def test_neighbours_gives_the_contract(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    for metric in ("cosine", "dot", "euclidean"):
+        arguments = ("neighbours", " bank", "--top", "4", "--metric", metric, "--model", folder)
+        code, out, _ = run(capsys, *arguments, "--json")
+        answer = json.loads(out)
+        assert code == 0
+        assert set(answer) == {"token", "baseline", "neighbours"}
+        assert set(answer["baseline"]) == {"mean", "std"}
+        assert answer["token"]["text"] == " bank"
+        assert answer["token"]["bytes"] == "20 62 61 6e 6b"
+        values = [one["value"] for one in answer["neighbours"]]
+        assert values == sorted(values, reverse=metric != "euclidean")
+        assert len(values) == 4
+        assert all(set(one) == {"id", "text", "value"} for one in answer["neighbours"])
+        assert answer["token"]["id"] not in [one["id"] for one in answer["neighbours"]]
+        told = run(capsys, *arguments)[1]
+        assert "Left out: ␣bank, 1 special token." in told
+        assert f"{'lower' if metric == 'euclidean' else 'higher'} is nearer" in told
+
+
+def test_a_token_may_be_named_by_its_id(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    by_text = json.loads(run(capsys, "neighbours", " bank", "--json", "--model", folder)[1])
+    by_id = run(capsys, "neighbours", f"#{by_text['token']['id']}", "--json", "--model", folder)[1]
+    assert json.loads(by_id) == by_text
+
+
+def test_analogy_gives_the_contract(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    plain, centred = (
+        json.loads(run(capsys, "analogy", " bank", " the", " of", *extra, "--json", "--model", folder)[1])
+        for extra in ((), ("--centre",))
+    )
+    assert set(plain) == {"neighbours"}
+    assert len(plain["neighbours"]) == 10
+    assert all(set(one) == {"id", "text", "value"} for one in plain["neighbours"])
+    assert plain != centred
+    told = run(capsys, "analogy", " bank", " the", " of", "--model", folder)[1]
+    assert "␣bank − ␣the + ␣of. ␣the is to ␣bank as ␣of is to …" in told
+    assert "Left out: ␣bank, ␣the, ␣of, 1 special token." in told
+
+
+def test_equal_words_in_a_sum_are_said_on_stderr(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    code, out, err = run(capsys, "analogy", " the", " the", " the", "--json", "--model", folder)
+    assert (code, len(json.loads(out)["neighbours"])) == (0, 10)
+    assert err == "All three are ␣the: the sum is its own row, and these are its neighbours.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["neighbours", "bankers"], "tokens: "),
+        (["analogy", " bank", "bankers", " the"], "bankers is "),
+        (["neighbours", "#400"], "Ids run from 0 to 399; 400 is not one of them."),
+        (["neighbours", "#1.5"], "An id is a whole number from 0 to 399; 1.5 is none."),
+        (["neighbours", ""], "Nothing was typed"),
+    ],
+)
+def test_what_is_not_one_token_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], folder: str, arguments: list[str], message: str
+) -> None:
+    code, out, err = run(capsys, *arguments, "--model", folder)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert message in err
 
 
 def test_models_lists_the_catalog_and_where_it_is_kept(capsys: pytest.CaptureFixture[str], cache: Path) -> None:

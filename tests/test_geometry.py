@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embedviz.geometry import cosine
+from embedviz.geometry import cosine, directions_up_to, has_direction, nearest_directions, neighbours_kept, unit
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,48 @@ def test_a_vector_with_itself_is_never_above_one() -> None:
 
 def test_a_vector_without_length_has_no_cosine() -> None:
     assert np.isnan(cosine(np.zeros(3), np.ones(3)))
+
+
+def test_points_without_direction_are_told_from_those_with_one() -> None:
+    vectors = np.array([[1, 0], [0, 0], [np.nan, 1], [np.inf, 1], [0, -2]])
+    assert has_direction(vectors).tolist() == [True, False, False, False, True]
+    assert unit(vectors[[0, 4]]).tolist() == [[1, 0], [0, -1]]
+
+
+def test_directions_are_counted_once_whatever_their_length() -> None:
+    vectors = np.array([[1, 0], [5, 0], [1, 1], [-1, -1], [0, 0], [np.nan, 1], [1, 1 + 1e-5]])
+    assert directions_up_to(vectors, 9) == 3
+    assert directions_up_to(vectors, 2) == 2
+    # The differing ones may stand behind a thousand equal ones.
+    assert directions_up_to(np.concatenate([np.repeat(vectors[:1], 2000, axis=0), vectors]), 3) == 3
+
+
+@pytest.mark.parametrize(("points", "k"), [(7, 3), (130, 15), (64 * 20, 15), (64 * 20 + 37, 15)])
+def test_nearest_directions_are_those_of_a_plain_sort(points: int, k: int) -> None:
+    units = unit(np.random.default_rng(0).normal(size=(points, 5)).astype(np.float32))
+    cosines = units.astype(np.float64) @ units.T
+    np.fill_diagonal(cosines, -2)
+    told: list[int] = []
+    ids, values = nearest_directions(units, k, told=told.append, threads=2)
+    assert np.allclose(values, -np.sort(-cosines, axis=1)[:, :k], atol=1e-6)
+    assert np.allclose(np.take_along_axis(cosines, ids.astype(int), axis=1), values, atol=1e-6)
+    assert told[-1] == points and told == sorted(told)
+
+
+def test_a_picture_that_is_the_points_themselves_keeps_all_and_a_shuffled_one_next_to_none() -> None:
+    angles = np.linspace(0, np.pi, 400)
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    assert neighbours_kept(circle * np.arange(1, 401)[:, None], circle) > 0.95
+    assert neighbours_kept(circle, np.random.default_rng(0).permutation(circle), sample=100) < 0.15
+
+
+def test_neighbours_kept_of_few_points() -> None:
+    line = np.array([[1, 0], [1, 0.5], [0, 1], [-1, 1]], dtype=float)
+    assert np.isnan(neighbours_kept(line[:2], line[:2]))
+    assert neighbours_kept(line[:3], line[:3]) == 1.0
+    # 0 stands beside 2 here, and 1 beside 3.
+    assert neighbours_kept(line, np.array([[0, 0], [9, 0], [0.1, 0], [9.1, 0]])) == 0.0
+    gaps = np.array([[1, 0], [1, 0.5], [np.nan, 1], [-1, 1]])
+    assert neighbours_kept(gaps, line) == neighbours_kept(line[[0, 1, 3]], line[[0, 1, 3]])
+    # All on one place: as many are kept as chance has it, and nothing fails.
+    assert 0 <= neighbours_kept(np.random.default_rng(0).normal(size=(40, 3)), np.zeros((40, 2))) <= 1

@@ -22,6 +22,10 @@ RAIL = "rgba(127,127,127,.6)"
 LIGHT = ("#0072B2", "#BD4B00", "#007A5A", "#A3487F", "#8A6100", "#5F6675", "#16181D", "#5F6675", "#5B4FB0")
 # Numbers of a vector, lowest to highest: teal, white, brown (light theme).
 DIVERGING = ("#01665E", "#5AB4AC", "#F7F7F7", "#D8B365", "#8C510A")
+# Little to much in one hue: the theme's last four sequential colours, which stand out 3:1 in light and dark alike
+# (Streamlit's stand-ins), and what they are in the light theme.
+SHADES = ("#000017", "#000018", "#000019", "#000020")
+LIGHT_SHADES = ("#7C7FA2", "#666A92", "#505483", "#3A3F73")
 
 CODE_FONT = '"Source Code Pro", monospace'
 
@@ -38,10 +42,11 @@ class Sizes:
     top: int
     pair: int
     pair_with_chips: int
+    map: int
 
 
-DESK = Sizes(text=14, value=16, token=16, line=3, marker=14, top=34, pair=440, pair_with_chips=320)
-PROJECTOR = Sizes(text=20, value=22, token=22, line=5, marker=19, top=44, pair=430, pair_with_chips=370)
+DESK = Sizes(text=14, value=16, token=16, line=3, marker=14, top=34, pair=440, pair_with_chips=320, map=620)
+PROJECTOR = Sizes(text=20, value=22, token=22, line=5, marker=19, top=44, pair=430, pair_with_chips=370, map=560)
 
 
 def sizes(projector: bool) -> Sizes:
@@ -108,8 +113,9 @@ def cut(label: str, most: int) -> str:
 def for_file(made: go.Figure) -> go.Figure:
     """A copy with the light theme's real colours, its slider shown, to be read outside the app."""
     text = json.dumps(made.to_plotly_json(), default=lambda value: value.tolist())
-    for k, colour in enumerate(LIGHT, start=1):
-        text = text.replace(f'"#{k:06d}"', f'"{colour}"')
+    stand_ins = [f"#{k:06d}" for k in range(1, len(LIGHT) + 1)]
+    for stand_in, colour in zip((*stand_ins, *SHADES), (*LIGHT, *LIGHT_SHADES), strict=True):
+        text = text.replace(f'"{stand_in}"', f'"{colour}"')
     copy = go.Figure(json.loads(text))
     copy.update_layout(
         template="plotly_white",

@@ -26,6 +26,9 @@ function create(root, part) {
     }).catch(() => {}); // A newer step, or a figure that has gone, ends the promise of an older one.
   };
 
+  // A figure that Python drew for this moment is left alone: drawing it again would make it flicker.
+  const catchUp = (figure) => { if (figure.layout.sliders?.[0]?.active !== +slider.value) animate(figure); };
+
   // Figures come late, go, and are drawn anew with other data: each is then put to the moment shown here.
   state.look = () => {
     for (const key of state.data.figures) {
@@ -34,8 +37,8 @@ function create(root, part) {
       if (!figure?.querySelector(".slider-container") || state.known.get(key) === figure) continue;
       state.known.set(key, figure);
       if (window.Plotly?.animate) {
-        figure.on("plotly_react", () => animate(figure));
-        animate(figure);
+        figure.on("plotly_react", () => catchUp(figure));
+        catchUp(figure);
       } else {
         // Nothing to drive it with: the figure's own slider is shown and leads.
         document.documentElement.dataset.figureSliders = "shown";

@@ -75,8 +75,7 @@ right.plotly_chart(figure(lambda k: [k, k / 2], "The whole way"), key="path", al
 
 
 def rested(place):
-    st.session_state["step"] = place
-    remember("step", str(place))
+    remember("step", place)
 
 
 scrubber(

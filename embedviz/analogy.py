@@ -1,0 +1,93 @@
+"""Sums of rows: row(A) − row(B) + row(C), read as "B is to A as C is to the answer" (Mikolov et al. 2013)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embedviz.comparison import Comparison, compare
+from embedviz.errors import BadInput
+from embedviz.meaning import Meaning
+from embedviz.neighbours import Neighbour, Neighbours, nearest, rank_of
+from embedviz.table import EmbeddingTable
+from embedviz.tokens import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Analogy:
+    """A sum of three rows and what lies nearest to it.
+
+    centred: whether the table's mean row was subtracted from the sum and from every row before comparing.
+    compared: the sum against all rows.
+    neighbours: nearest by cosine; the three inputs are left out and counted, because they nearly always lie nearest.
+    notes: one sentence for each thing that makes the sum say less than it seems.
+    """
+
+    a: Meaning
+    b: Meaning
+    c: Meaning
+    centred: bool
+    compared: Comparison
+    neighbours: Neighbours
+    notes: tuple[str, ...]
+
+    @property
+    def sum(self) -> str:
+        """The first notation: `␣king − ␣man + ␣woman`."""
+        return f"{self.a.label} − {self.b.label} + {self.c.label}"
+
+    @property
+    def proportion(self) -> str:
+        """The second notation: `␣man is to ␣king as ␣woman is to …`."""
+        return f"{self.b.label} is to {self.a.label} as {self.c.label} is to …"
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The ids that the list leaves out."""
+        return (*self.a.ids, *self.b.ids, *self.c.ids)
+
+
+def analogy(
+    table: EmbeddingTable, vocabulary: Vocabulary, a: Meaning, b: Meaning, c: Meaning, *,
+    centre: bool = False, top: int = 10,
+) -> Analogy:  # fmt: skip
+    """Row(A) − row(B) + row(C) and its nearest rows by cosine.
+
+    Raises BadInput if the sum is all zeros, for then it has no direction.
+    """
+    compared = compare(table, _sum(a, b, c), centre=centre)
+    if compared.length == 0:
+        raise BadInput(
+            f"{a.label} − {b.label} + {c.label} is all zeros: it points nowhere, so nothing is nearest to it."
+        )
+    neighbours = nearest(compared, vocabulary, top=top, inputs=(*a.ids, *b.ids, *c.ids))
+    return Analogy(a, b, c, centre, compared, neighbours, _notes(a, b, c))
+
+
+def _sum(a: Meaning, b: Meaning, c: Meaning) -> NDArray[np.float64]:
+    return a.vector.astype(np.float64) - b.vector + c.vector
+
+
+def _notes(a: Meaning, b: Meaning, c: Meaning) -> tuple[str, ...]:
+    """What equal inputs turn the sum into, and the words that are several pieces."""
+    notes = [note for one in (a, b, c) for note in one.notes]
+    if a.ids == b.ids == c.ids:
+        notes.append(f"All three are {a.label}: the sum is its own row, and these are its neighbours.")
+    elif a.ids == b.ids or b.ids == c.ids:
+        rest = c if a.ids == b.ids else a
+        notes.append(f"{b.label} is added and taken away: the sum is the row of {rest.label} itself.")
+    elif a.ids == c.ids:
+        notes.append(f"{a.label} is added twice: choose another word for A or C.")
+    return tuple(dict.fromkeys(notes))
+
+
+def expected(result: Analogy, vocabulary: Vocabulary, answer: Meaning) -> Neighbour:
+    """The place of an expected answer in the list of all rows.
+
+    Raises BadInput for an answer of several pieces, and for one that the list leaves out.
+    """
+    if len(answer.ids) != 1:
+        raise BadInput(f"The expected answer must be one token. {' '.join(answer.notes)}")
+    return rank_of(result.compared, vocabulary, answer.ids[0], inputs=result.inputs)

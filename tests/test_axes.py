@@ -1,0 +1,125 @@
+"""Axes from opposites: two-dimensional oracles a person can check by eye, and what people may type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from embedviz.axes import axis, place, read_pairs, read_words
+from embedviz.errors import BadInput
+from embedviz.meaning import Meaning, word
+from embedviz.models.language_model import LanguageModel
+from embedviz.tokens import Entry
+
+Tiny = Callable[[str], LanguageModel]
+
+
+def at(*coordinates: float, name: str = "x") -> Meaning:
+    entry = Entry(1, name, name, name.encode(), False, "text")
+    return Meaning(name, (entry,), np.array(coordinates, dtype=np.float32), ())
+
+
+def test_an_axis_is_the_mean_difference_at_unit_length() -> None:
+    found = axis([(at(0, 0, name="low"), at(4, 0, name="high")), (at(1, 1), at(1, 4))])
+    assert found.direction == pytest.approx([0.8, 0.6])
+    assert found.agreement == pytest.approx([0.8, 0.6])
+    assert (found.low, found.high) == ("low", "high")
+    assert axis([(at(0, 0), at(0, 2))]).agreement == pytest.approx([1])
+
+
+def test_places_are_cosines_and_the_rest_is_left_out() -> None:
+    across, up = axis([(at(0, 0, 0), at(1, 0, 0))]), axis([(at(0, 0, 0), at(0, 1, 0))])
+    found = place((across, up), [at(3, 4, 0), at(0, 0, 2), at(1, 1, 2**0.5), at(0, 0, 0)])
+    assert found.places[:3] == pytest.approx(np.array([[0.6, 0.8], [0, 0], [0.5, 0.5]]), abs=1e-7)
+    assert found.left_out[:3] == pytest.approx([0, 1, 0.5], abs=1e-7)
+    assert np.isnan(found.places[3]).all()
+    assert np.isnan(found.left_out[3])
+    assert found.between == 0
+
+
+def test_axes_that_lean_on_each_other_still_span_their_plane_once() -> None:
+    across, slanted = axis([(at(0, 0, 0), at(1, 0, 0))]), axis([(at(0, 0, 0), at(1, 1, 0))])
+    found = place((across, slanted), [at(0, 5, 0), at(0, 3, 4)])
+    assert found.left_out == pytest.approx([0, 16 / 25], abs=1e-7)
+    assert found.between == pytest.approx(0.5**0.5)
+
+
+def test_the_same_axis_twice_spans_a_line() -> None:
+    across = axis([(at(0, 0), at(1, 0))])
+    found = place((across, across), [at(3, 4)])
+    assert found.left_out == pytest.approx([16 / 25])
+    assert found.between == pytest.approx(1)
+
+
+def test_what_makes_no_axis_is_one_sentence() -> None:
+    for pairs, said in (
+        ([], "at least one pair"),
+        ([(at(1, 2, name="hot"), at(1, 2, name="hot"))], "hot and hot have the same row"),
+        ([(at(0, 0), at(1, 0)), (at(1, 0), at(0, 0))], "cancel each other"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            axis(pairs)
+    with pytest.raises(BadInput, match="No words"):
+        place((axis([(at(0, 0), at(1, 0))]),) * 2, [])
+
+
+@pytest.mark.parametrize(
+    ("typed", "pairs"),
+    [
+        ("man, woman\nking,queen", (("man", "woman"), ("king", "queen"))),
+        ("man woman; he she", (("man", "woman"), ("he", "she"))),
+        ("hot / cold", (("hot", "cold"),)),
+        ("hot – cold\n\n wet\tdry ", (("hot", "cold"), ("wet", "dry"))),
+        ("New York, old town", (("New York", "old town"),)),
+        ("well-known, unknown", (("well-known", "unknown"),)),
+    ],
+)
+def test_pairs_are_read_as_people_type_them(typed: str, pairs: tuple[tuple[str, str], ...]) -> None:
+    assert read_pairs(typed) == pairs
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("", "at least one pair"),
+        (" \n; ", "at least one pair"),
+        ("man, woman\nking", "king has 1"),
+        ("man,", "man, has 1"),
+        ("hot, warm, cold", "hot, warm, cold has 3"),
+    ],
+)
+def test_an_axis_of_one_word_is_a_hint(typed: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        read_pairs(typed)
+
+
+def test_word_lists_are_read_once_each_and_bounded() -> None:
+    assert read_words("cat dog, cat\nriver") == (("cat dog", "cat", "river"), 3)
+    assert read_words("cat dog\ncat") == (("cat", "dog"), 2)
+    words, total = read_words(", ".join(f"word{k}" for k in range(730)))
+    assert (len(words), total) == (500, 730)
+    with pytest.raises(BadInput, match="No words"):
+        read_words(" , ;\n")
+
+
+def test_five_hundred_words_have_a_place_each(tiny: Tiny) -> None:
+    model = tiny("gpt2")
+    words = [word(model, f"bank{k}") for k in range(500)]
+    both = axis([(word(model, "the"), word(model, "bank"))]), axis([(word(model, "in"), word(model, "at"))])
+    found = place(both, words)
+    assert found.places.shape == (500, 2)
+    assert ((found.left_out >= 0) & (found.left_out <= 1)).all()
+
+
+@pytest.mark.real_model
+def test_women_and_men_lie_at_the_two_ends(smollm2: LanguageModel) -> None:
+    gender, rank = (
+        axis([(word(smollm2, low), word(smollm2, high)) for low, high in read_pairs(pairs)])
+        for pairs in ("man woman; he she; boy girl; father mother", "poor rich; servant master; worker boss")
+    )
+    words = {name: word(smollm2, name) for name in ("king", "queen", "prince", "princess", "actor", "actress")}
+    found = dict(zip(words, place((gender, rank), list(words.values())).places[:, 0], strict=True))
+    for man, woman in (("king", "queen"), ("prince", "princess"), ("actor", "actress")):
+        assert found[woman] - found[man] > 0.2
