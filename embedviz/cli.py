@@ -301,12 +301,21 @@ def scores(
     top_p: Annotated[float, typer.Option(help="Sample among the fewest that hold this share of probability.")] = 1.0,
     continue_: Annotated[int, typer.Option("--continue", help="How many tokens to add, one by one.")] = 0,
     seed: Annotated[int, typer.Option(help="Seed of the sampling.")] = 0,
+    edit: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='Change a row first, as POSITION:OPERATION: 3:scale=0.5, 3:swap=" money", 3:slide=" money"@0.25, '
+            "3:noise=0.1@SEED, 3:zero, 3:mean, 3:shuffle@SEED. Can be given several times."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Feed a text's rows to the model as inputs_embeds, and list the most likely next tokens."""
+    from embedviz.edits import read_edit
     from embedviz.next_token import Sampling, candidates, continuation, next_token
 
     sampling = Sampling(temperature, top_k, top_p, seed)
+    edits = [read_edit(one) for one in edit or ()]
     if continue_ < 0:
         raise BadInput(f"The number of tokens to add must be 0 or more; {continue_} was given.")
     _must_list(top)
@@ -314,7 +323,7 @@ def scores(
     if not typed.strip():
         raise BadInput("The text is blank: type a sentence.")
     language_model = _loaded(model)
-    result = next_token(language_model, typed, start_token=start_token)
+    result = next_token(language_model, typed, start_token=start_token, edits=edits)
     best = candidates(language_model, result.distribution, top)
     added = continuation(language_model, result, continue_, sampling) if continue_ else None
     _notes(result.tokens.notes)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from embedviz.edits import Edit, edited
 from embedviz.errors import BadInput
+from embedviz.table import Vectors
 from embedviz.tokens import Entry, Tokens
 
 if TYPE_CHECKING:
     from embedviz.models.language_model import LanguageModel
+
+# Logits differ by rounding alone up to 2e-3 between runs of other shapes; more means that rows are not what goes in.
+SAME = 1e-2
 
 
 @dataclass(frozen=True)
@@ -53,19 +59,23 @@ class NextToken:
     """What comes after a text.
 
     tokens: the text as the model read it.
+    rows: (token, dimension) float32, what the model was fed: the table rows, edited if that was asked for.
     distribution: the scores at its last position.
-    self_check: largest absolute difference, in logits, between the scores from rows (`inputs_embeds`) and from ids.
+    self_check: largest absolute difference, in logits, between the scores from the unedited rows (`inputs_embeds`) and
+        from ids.
     """
 
     tokens: Tokens
+    rows: Vectors
     distribution: Distribution
     self_check: float
 
 
-def next_token(model: LanguageModel, text: str, *, start_token: bool = False) -> NextToken:
+def next_token(model: LanguageModel, text: str, *, start_token: bool = False, edits: Sequence[Edit] = ()) -> NextToken:
     """Look up a text's rows, feed them to the model as `inputs_embeds`, and read the scores of the next token.
 
-    Raises BadInput for a text without tokens, and for a model that has no next token.
+    edits: done on the rows before the model gets them; positions count a start token too.
+    Raises BadInput for a text without tokens, a model that has no next token, and an edit that is not possible.
     """
     if not model.spec.next_token_head:
         raise BadInput(
@@ -74,9 +84,15 @@ def next_token(model: LanguageModel, text: str, *, start_token: bool = False) ->
     if not text.strip():
         raise BadInput("The text is blank: type a sentence.")
     tokens = model.tokenise(text, start_token=start_token)
-    logits = model.scores(model.rows(tokens))
-    difference = np.abs(logits - model.scores_from_ids(tokens)).max()
-    return NextToken(tokens, Distribution(logits), float(difference))
+    plain = model.scores(model.rows(tokens))
+    difference = float(np.abs(plain - model.scores_from_ids(tokens)).max())
+    if edits and difference > SAME:
+        raise BadInput(f"{model.spec.title} changes its rows before use, so edits are off.")
+    rows = edited(model, tokens, edits)
+    logits = model.scores(rows) if edits else plain
+    if not np.isfinite(logits).all():
+        raise BadInput("The model's scores for these rows are no numbers: use smaller edits.")
+    return NextToken(tokens, rows, Distribution(logits), difference)
 
 
 def candidates(model: LanguageModel, distribution: Distribution, top: int) -> tuple[Candidate, ...]:
@@ -140,7 +156,12 @@ def continuation(model: LanguageModel, result: NextToken, count: int, sampling: 
     generator = np.random.default_rng(sampling.seed)
     ids = list(result.tokens.ids)
     distribution = result.distribution
-    steps = model.stepper(result.tokens)
+    if len(ids) + count > model.spec.context:
+        raise BadInput(
+            f"{model.spec.title} reads {model.spec.context} tokens at once: the text has {len(ids)}, so at most "
+            f"{max(0, model.spec.context - len(ids))} can be added; {count} were asked for."
+        )
+    steps = model.stepper(result.rows)
     for step in range(count):
         ids.append(int(generator.choice(len(distribution.logits), p=sampling.probabilities(distribution))))
         if step < count - 1:

@@ -122,7 +122,7 @@ def test_an_encoder_has_no_start_token_and_says_so(tiny: dict[str, LanguageModel
 def test_going_on_with_the_cache_equals_reading_everything_again(tiny: dict[str, LanguageModel], name: str) -> None:
     model = tiny[name]
     tokens = model.tokenise("The bank of the")
-    step, ids = model.stepper(tokens), list(tokens.ids)
+    step, ids = model.stepper(model.rows(tokens)), list(tokens.ids)
     for added in (5, 17, 5):
         ids.append(added)
         assert np.abs(step(added) - model.scores(model.table.lookup(ids))).max() < 1e-4

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 class States:
     """The vectors of one text on their way through the network.
 
-    tokens: the text; a start token put first on request has no place in the arrays.
+    tokens: the text. A start token put first on request is among them, but has no place in the arrays: there the token
+        of position k stands at k − 1.
     vectors: (layer, token, dimension) float32. Layer 0 is the table row, layer k the state after block k, the last one
         after the final norm where the architecture has one.
     first_state: (token, dimension) float32, what the architecture itself feeds to block 1: the row (Llama), row +
@@ -127,14 +128,15 @@ class LanguageModel:
         """Largest absolute difference, in logits, between the scores from rows and the scores from ids."""
         return float(np.abs(self.scores(self.rows(tokens)) - self.scores_from_ids(tokens)).max())
 
-    def stepper(self, tokens: Tokens) -> Callable[[int], Vectors]:
-        """Go on from a text: a function from the next id to the logits after it, which reads each token only once."""
+    def stepper(self, rows: Vectors) -> Callable[[int], Vectors]:
+        """Go on from a text's rows: a function from the next id to the logits after it, which reads each token once."""
         import torch
         from transformers import DynamicCache
 
-        cache, length = DynamicCache(config=self._network.config), len(tokens)
+        cache, length = DynamicCache(config=self._network.config), len(rows)
         with self._running(length):
-            self._network(input_ids=torch.tensor([tokens.ids]), logits_to_keep=1, use_cache=True, cache=cache)
+            embedded = torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32))[None]
+            self._network(inputs_embeds=embedded, logits_to_keep=1, use_cache=True, cache=cache)
 
         def step(id: int) -> Vectors:
             nonlocal length
