@@ -16,9 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 # Before any test module imports transformers: a model that is not here must fail at once, not wait for a network.
 os.environ["HF_HUB_OFFLINE"] = "1"
+
+# What a busy machine does late is not wrong; no test measures time.
+expect.set_options(timeout=30_000)
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS_TO_START = 90
