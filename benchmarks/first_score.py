@@ -1,6 +1,6 @@
 """Time and memory from process start to the first score: the command line against ten plain lines, in pairs.
 
-    python benchmarks/first_score.py [--runs 7] [--model smollm2-135m] [--text "The capital of France is"]
+    python -m benchmarks.first_score [--runs 7] [--model smollm2-135m] [--text "The capital of France is"]
 
 Prints the ratio of each pair's wall times and of their peak resident memory, and the medians. The two commands run in
 turn, so that a machine that slows down slows both. Linux and macOS (it reads each child's own resource use).
@@ -25,7 +25,7 @@ PLAIN = Path(__file__).parent / "plain_score.py"
 def measure(command: list[str]) -> tuple[float, float]:
     """Seconds and peak resident megabytes of one run of a command."""
     started = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    child = subprocess.Popen(command, cwd=PLAIN.parent.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     seconds = time.perf_counter() - started
     child.returncode = os.waitstatus_to_exitcode(status)

@@ -1,6 +1,6 @@
 """The map from disk to the screen against random points of the same number, in one browser, in turn.
 
-    python benchmarks/map_drawing.py [--runs 9] [--model smollm2-135m]
+    python -m benchmarks.map_drawing [--runs 9] [--model smollm2-135m]
 
 Each run takes: reading the map (random points: making them), building the figure, writing it as JSON, reading that in
 Chromium, and Plotly until the frame after its last one. The map must have been made (`python -m embedviz map`).

@@ -1,6 +1,6 @@
 """Neighbours of one row by all three metrics, with baselines, against one bare matrix–vector product of that size.
 
-    python benchmarks/neighbours.py [--runs 40] [--model smollm2-135m]
+    python -m benchmarks.neighbours [--runs 40] [--model smollm2-135m]
 
 Prints the ratio of each pair's times and the median. The two run in turn, so that a machine that slows down slows both.
 What is computed once for a table (lengths, the list of entries) is computed before.

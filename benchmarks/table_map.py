@@ -1,6 +1,6 @@
 """The first map of a whole table against bare `umap.UMAP` with the same settings, each in a fresh process, in turn.
 
-    python benchmarks/table_map.py [--runs 1] [--rows 49152] [--model smollm2-135m] [--settings]
+    python -m benchmarks.table_map [--runs 1] [--rows 49152] [--model smollm2-135m] [--settings]
 
 Prints the ratio of times (import and compilation included on both sides), peak memory of the process that runs UMAP,
 and the share of a row's 15 true neighbours by cosine that are among its 15 nearest in the picture (2,000 rows asked).
