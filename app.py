@@ -68,6 +68,12 @@ def choose_preset() -> None:
     forget_notes()
 
 
+def add_token(longer: str) -> None:
+    """Put the most likely next token at the end of the sentence."""
+    st.session_state["text"] = longer
+    forget_notes()
+
+
 page = frame.page("Thread", [model_parameter(), TEXT, TOKEN, STEP])
 with page.controls():
     text = st.text_input(
@@ -84,7 +90,7 @@ model = None
 try:
     model = model_in_memory()
     if model is not None:
-        thread = read_thread(model, model.spec.name, text) if text.strip() else thread
+        thread = read_thread(model, model.spec.name, text if text.strip() else thread.tokens.text)
         hint = "" if text.strip() else "Type a sentence and press Enter. Shown: the last one."
         if "thread" not in st.session_state and st.session_state["token"] >= len(thread.tokens):
             notes.append(refuse("token", st.session_state["token"], len(thread.tokens) - 1))
@@ -116,7 +122,7 @@ left, right = frame.pair(0.68)
 shown = {
     "vectors": figures.picture(
         thread, size, most=5 if page.projector else 8, projector=page.projector, chosen=position,
-        height=size.pair_with_chips, at=at, old=bool(failure),
+        height=size.pair_with_chips, at=at, old=bool(failure) or (model is None and thread.tokens.text != text),
     )
 }  # fmt: skip
 with left:
@@ -148,20 +154,30 @@ elif hint:
     frame.SentenceLine().say(hint)
 
 strip = figures.row_strip(token, thread.rows[position], size, height=84 if not page.projector else 110)
-chart(
-    strip,
-    key="row",
-    alt=f"Row {token.id} of the table, {token.label}: {thread.dimensions} numbers, "
-    f"length {length(float(thread.lengths[0, position]))}.",
-)
+with st.container(horizontal=True, vertical_alignment="center"):
+    if thread.next:
+        top = thread.next[0].entry
+        st.button(
+            markdown_text(f"Add {top.label}"),
+            key="add",
+            on_click=add_token,
+            args=(thread.tokens.text + top.text,),
+            # Bytes that are no whole character cannot be typed at the end of a text.
+            disabled=model is None or top.kind not in ("text", "special") or thread.tokens.total > len(thread.tokens),
+        )
+    chart(
+        strip,
+        key="row",
+        alt=f"Row {token.id} of the table, {token.label}: {thread.dimensions} numbers, "
+        f"length {length(float(thread.lengths[0, position]))}.",
+    )
 st.markdown(markdown_text(row_sentence(thread, position)))
+tables = {"tokens": lambda: token_table(thread), "row": lambda: row_table(thread, position)}
+if thread.next:
+    tables["scores"] = lambda: score_table(thread)
 data_menu(
     "thread",
-    {
-        "tokens": lambda: token_table(thread),
-        "scores": lambda: score_table(thread),
-        "row": lambda: row_table(thread, position),
-    },
+    tables,
     shown | {"row": strip},
     lambda: thread_code(
         catalog.find(thread.model),
@@ -171,4 +187,5 @@ data_menu(
         top=len(thread.next),
     ),
 )
-page.write_address()
+if not page.write_address():
+    st.markdown("Too much for a link. Save it as a file.")

@@ -8,7 +8,8 @@ no syntax newer than 3.6 may stand.
 import sys
 
 USAGE = """\
-python3 run.py [--port N] [--address A]   set embedviz up (once) and start it in the browser
+python3 run.py [--port N] [--address A] [--model NAME] [--no-open-browser]
+                                          set embedviz up (once) and start it in the browser
 python3 run.py test [pytest arguments]    set it up with the test tools and run all checks"""
 
 

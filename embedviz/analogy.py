@@ -11,6 +11,7 @@ from embedviz.comparison import Comparison, compare
 from embedviz.errors import BadInput
 from embedviz.meaning import Meaning
 from embedviz.neighbours import Neighbour, Neighbours, nearest, rank_of
+from embedviz.numbers import count, decimal
 from embedviz.table import EmbeddingTable
 from embedviz.tokens import Vocabulary
 
@@ -42,6 +43,17 @@ class Analogy:
     def proportion(self) -> str:
         """The second notation: `␣man is to ␣king as ␣woman is to …`."""
         return f"{self.b.label} is to {self.a.label} as {self.c.label} is to …"
+
+    @property
+    def sentence(self) -> str:
+        """What the sum is nearest to, and what is left out."""
+        if not self.neighbours.nearest:
+            return f"{self.sum}: no row is left to compare it with."
+        best = self.neighbours.nearest[0]
+        return (
+            f"{self.sum} is nearest to {best.entry.label} {decimal(best.value)}; a random row "
+            f"{decimal(self.neighbours.baseline.mean)}. {self.a.label}, {self.b.label} and {self.c.label} are left out."
+        )
 
     @property
     def inputs(self) -> tuple[int, ...]:
@@ -91,3 +103,11 @@ def expected(result: Analogy, vocabulary: Vocabulary, answer: Meaning) -> Neighb
     if len(answer.ids) != 1:
         raise BadInput(f"The expected answer must be one token. {' '.join(answer.notes)}")
     return rank_of(result.compared, vocabulary, answer.ids[0], inputs=result.inputs)
+
+
+def expected_sentence(place: Neighbour) -> str:
+    """Where an expected answer stands, as a failure where it is one."""
+    rank = place.rank
+    ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    which = "first" if rank == 1 else f"{count(rank)}{ending}"
+    return f"The expected {place.entry.label} comes {which}, with {decimal(place.value)}."

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from embedviz.errors import BadInput
 from embedviz.geometry import cosine
 from embedviz.meaning import Meaning
+from embedviz.numbers import decimal, share
 from embedviz.tokens import visible_line
 
 MOST_WORDS = 500
@@ -62,6 +63,19 @@ class Placement:
     places: NDArray[np.float64]
     left_out: NDArray[np.float64]
     between: float
+
+    @property
+    def sentence(self) -> str:
+        """How much of the words the axes leave out, and whether they measure two things."""
+        known = np.flatnonzero(np.isfinite(self.left_out))
+        if not len(known):
+            return "None of these rows has a length, so none has a place."
+        most = int(known[np.argmax(self.left_out[known])])
+        least = int(known[np.argmin(self.left_out[known])])
+        told = f"{share(float(self.left_out[most]))} of {self.words[most].label} is left out by these two axes"
+        if most != least:
+            told += f", {share(float(self.left_out[least]))} of {self.words[least].label}"
+        return f"{told}. The axes have cosine {decimal(self.between)} with each other."
 
 
 def read_pairs(typed: str) -> tuple[tuple[str, str], ...]:

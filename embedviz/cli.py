@@ -5,6 +5,7 @@ An error, a usage error too, is one line on stderr and exit code 2.
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from collections.abc import Sequence
@@ -43,14 +44,21 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of lines 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code: 0, or 2 with one line on stderr."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         # Tokens may be any character; a terminal that cannot show one must not stop the command.
-        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+        stream.reconfigure(encoding="utf-8", errors="replace")
     try:
         code = app(args=arguments, standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except _SAID as error:
         message = getattr(error, "format_message", error.__str__)()
         print("embedviz:", " ".join(message.split()), file=sys.stderr)
+        code = 2
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        print("embedviz: The disk is full, so what was printed is not whole: free some space.", file=sys.stderr)
         code = 2
     except KeyboardInterrupt:
         code = 130
@@ -79,6 +87,8 @@ class _Progress:
 def _text(argument: str) -> str:
     if argument != "-":
         return argument
+    if sys.stdin is None:
+        raise BadInput("There is no standard input to read: give the text itself.")
     return sys.stdin.buffer.read().decode(errors="replace").removesuffix("\n")
 
 
@@ -323,10 +333,11 @@ def scores(
     if not typed.strip():
         raise BadInput("The text is blank: type a sentence.")
     language_model = _loaded(model)
+    # Said before the run, which takes half a minute for the longest text.
+    _notes(language_model.tokenise(typed, start_token=start_token).notes)
     result = next_token(language_model, typed, start_token=start_token, edits=edits)
     best = candidates(language_model, result.distribution, top)
     added = continuation(language_model, result, continue_, sampling) if continue_ else None
-    _notes(result.tokens.notes)
     if as_json:
         _print_json(
             {

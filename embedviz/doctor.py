@@ -17,7 +17,7 @@ from pathlib import Path
 from embedviz.errors import EmbedvizError
 from embedviz.models import catalog, prepare
 from embedviz.models.catalog import ModelSpec
-from embedviz.serving import port_is_free
+from embedviz.serving import check_port, port_is_free
 
 # A model of 540 MB, the libraries, and a class's pages: measured at 1.2 GB with the bundled models loaded.
 NEEDED_MEMORY = 2.0e9
@@ -39,6 +39,7 @@ def examine(model: str | None = None, port: int = 8501) -> Iterator[Check]:
     model: the model that class will use; the default one if None. Raises UnknownModel for a name nobody knows.
     """
     chosen = catalog.default() if model is None else catalog.find(model)
+    check_port(port)
     yield _python()
     yield _packages()
     yield _memory()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from embedviz.errors import BadInput
 from embedviz.geometry import cosine
 from embedviz.neighbours import Neighbour
+from embedviz.numbers import decimal
 from embedviz.table import EmbeddingTable
 from embedviz.tokens import Vocabulary
 from embedviz.vocabulary_search import entry_list
@@ -42,6 +43,14 @@ class IdOrder:
     mean: float
     std: float
     rows: int
+
+    @property
+    def sentence(self) -> str:
+        """What the order carries, beside the same pairs with shuffled ids, and what any two rows have in common."""
+        return (
+            f"Low ids are frequent pieces, so the order is not empty: correlation {decimal(self.correlation)}; "
+            f"shuffled {decimal(self.shuffled)}. Two rows at random have cosine {decimal(self.mean)}."
+        )
 
 
 def id_order(table: EmbeddingTable, vocabulary: Vocabulary, *, pairs: int = 20_000, seed: int = 0) -> IdOrder:

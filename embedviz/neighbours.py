@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from embedviz.comparison import METRICS, Baseline, Comparison, Metric, compare
 from embedviz.errors import BadInput
 from embedviz.geometry import cosine
-from embedviz.numbers import things
+from embedviz.numbers import decimal, things
 from embedviz.table import EmbeddingTable, Vectors
 from embedviz.tokens import Entry, Vocabulary
 from embedviz.vocabulary_search import entry_list, named
@@ -175,6 +175,14 @@ class TwoTables:
     input: Neighbours
     output: Neighbours
     shared: int
+
+    @property
+    def sentence(self) -> str:
+        """How far the two tables agree on this entry."""
+        return (
+            f"This model has a second table for the scores. Cosine of this token's input row with its output row: "
+            f"{decimal(self.own)}. Of {len(self.input.nearest)} nearest rows, {self.shared} are the same in both."
+        )
 
 
 def in_both_tables(

@@ -125,6 +125,8 @@ class Sampling:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.temperature) and self.temperature >= 0):
             raise BadInput(f"The temperature must be 0 or more; {self.temperature} was given.")
+        if self.seed < 0:
+            raise BadInput(f"A seed is a number from 0 on; {self.seed} was given.")
         if self.top_k < 0:
             raise BadInput(f"Top-k must be 0 (all) or more; {self.top_k} was given.")
         if not 0 <= self.top_p <= 1:

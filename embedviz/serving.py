@@ -24,6 +24,12 @@ def port_is_free(port: int, address: str = "127.0.0.1") -> bool:
     return True
 
 
+def check_port(port: int) -> None:
+    """Raise BadInput for a number that is no port."""
+    if not 1 <= port <= 65535:
+        raise BadInput(f"A port is a number from 1 to 65535; {port} was given.")
+
+
 def address_on_network() -> str | None:
     """This machine's address for others on the same network; None where it has none.
 
@@ -58,13 +64,14 @@ def serve(address: str, port: int, model: str | None, *, open_browser: bool) -> 
     """
     if not APP.exists():
         raise EmbedvizError("app.py is not beside the embedviz folder: start the app from a clone of the project.")
-    if not 1 <= port <= 65535:
-        raise BadInput(f"A port is a number from 1 to 65535; {port} was given.")
-    if model is not None:
-        from embedviz.models.catalog import find
+    check_port(port)
+    from embedviz.models import catalog
 
-        find(model)
+    if model is not None:
+        catalog.find(model)
         os.environ["EMBEDVIZ_MODEL"] = model
+    # A wrong EMBEDVIZ_MODEL is said here, and not on every page.
+    catalog.default()
     listen = address or "127.0.0.1"
     try:
         socket.getaddrinfo(listen, port)
@@ -79,9 +86,10 @@ def serve(address: str, port: int, model: str | None, *, open_browser: bool) -> 
         shown = address_on_network() or "localhost"
     url = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
     print(f"embedviz runs at {url} (Ctrl+C stops it).", flush=True)
-    if address and shown == "localhost":
+    everywhere = address in ("0.0.0.0", "::")
+    if everywhere and shown == "localhost":
         print("This machine is on no network, so others cannot reach it.", flush=True)
-    elif address:
+    elif address and shown != "localhost" and not shown.startswith("127.") and shown != "::1":
         print(f"Others on the same network type this address, or scan it:\n{qr_code(url)}", flush=True)
     options = {
         "server.address": listen,

@@ -14,6 +14,7 @@ from embedviz.models.catalog import Hub, ModelSpec
 from embedviz.tokens import Tokens
 
 _BUNDLED = """\
+# Run this in the project's folder, with its own Python.
 from embedviz.models.catalog import find
 from embedviz.models.prepare import prepare
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 STORED = Path(__file__).parent / "data" / "thread.npz"
 EXAMPLE = "The capital of France is"
 DRAWN = 32
+# The first vector is said to stand out from this many times the others' length on: sinks are above 5, others below 2.
+SINK = 5
 
 Position = Literal["turned", "added", "unchanged"]
 
@@ -158,7 +160,7 @@ def steps(thread: Thread) -> tuple[Step, ...]:
         Step(
             "blocks",
             f"{things(thread.blocks, 'block')} rewrite every vector. {last} and its own row now have cosine "
-            f"{decimal(thread.own_row)}; a row taken at random {decimal(thread.random_row)}.",
+            f"{decimal(thread.own_row)}; a row taken at random {decimal(thread.random_row)}.{_sink_sentence(thread)}",
         ),
         Step("last state", f"For the next token only the last vector counts, the one under {last}."),
     ]
@@ -176,6 +178,19 @@ def steps(thread: Thread) -> tuple[Step, ...]:
             "next token",
             f"{top.entry.label} has probability {probability(top.probability)}. Press Add to put it at the end.",
         ),
+    )
+
+
+def _sink_sentence(thread: Thread) -> str:
+    """Why the first vector is so much longer than the others, where it is (an attention sink; Xiao et al. 2023)."""
+    if not thread.next or len(thread.tokens) < 2:
+        return ""
+    times = float((thread.lengths[:, 0] / np.median(thread.lengths[:, 1:], axis=1)).max())
+    if times < SINK:
+        return ""
+    return (
+        " The first token takes up attention that has nowhere to go: "
+        f"its vector is {count(round(times))} times longer than the others'."
     )
 
 

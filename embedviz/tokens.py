@@ -225,6 +225,8 @@ class Vocabulary:
             Token(**_fields(entry), position=k, start=start, end=end, part=part)
             for k, (entry, (start, end), part) in enumerate(zip(entries, spans, parts, strict=True))
         )
+        if self.spelling != "byte-level" and (lost := _lost(text, tokens, len(tokens) < total)):
+            notes = (*notes, f"This tokenizer leaves out: {lost}.")
         unknown = [visible(text[token.start : token.end]) for token in tokens if token.kind == "unknown"]
         if unknown:
             notes = (
@@ -232,6 +234,15 @@ class Vocabulary:
                 f"Not in the vocabulary, so the shared {entries_name(tokens)} row is used: {', '.join(unknown)}.",
             )
         return Tokens(text, tokens, total, start_token, notes)
+
+
+def _lost(text: str, tokens: Sequence[Token], cut: bool) -> str:
+    """The characters of a text, spaces aside, that no token stands for, as a list to read; at most ten of them."""
+    held = {k for token in tokens for k in range(token.start, token.end)}
+    end = max(held, default=-1) + 1 if cut else len(text)
+    lost = [text[k] for k in range(end) if k not in held and not text[k].isspace()]
+    named = [Entry(0, one, one, b"", False, "text").label for one in dict.fromkeys(lost)]
+    return ", ".join(named[:10]) + (" and others" if len(named) > 10 else "")
 
 
 def entries_name(tokens: Sequence[Token]) -> str:

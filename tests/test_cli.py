@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from embedviz import cli
+from embedviz.models.catalog import find
+from embedviz.models.prepare import prepare
 from tiny_models import save
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,14 +26,20 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+def prepared(folder: Path) -> str:
+    """Prepare a folder beforehand, so that no test finds the lines of preparation on stderr."""
+    prepare(find(str(folder)))
+    return str(folder)
+
+
 @pytest.fixture(scope="module")
 def folder(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(save("gpt2", tmp_path_factory.mktemp("gpt2")))
+    return prepared(save("gpt2", tmp_path_factory.mktemp("gpt2")))
 
 
 @pytest.fixture(scope="module")
 def encoder(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(save("bert", tmp_path_factory.mktemp("bert")))
+    return prepared(save("bert", tmp_path_factory.mktemp("bert")))
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -222,3 +230,28 @@ def test_importing_the_package_and_its_help_needs_neither_torch_nor_streamlit() 
     code += "; print({'torch', 'transformers', 'streamlit'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["scores", "x", "--seed", "-1", "--continue", "2"], "A seed is a number from 0 on"),
+        (["scores", "x", "--edit", "explode"], "is no edit"),
+        (["doctor", "--port", "-5"], "from 1 to 65535"),
+    ],
+)
+def test_numbers_that_mean_nothing_are_refused_before_a_model_is_loaded(
+    capsys: pytest.CaptureFixture[str], cache: Path, arguments: list[str], message: str
+) -> None:
+    code, _, err = run(capsys, *arguments)
+    assert (code, err.count("\n")) == (2, 1)
+    assert message in err
+
+
+def test_a_wrong_default_model_is_said_before_the_server_starts(
+    capsys: pytest.CaptureFixture[str], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMBEDVIZ_MODEL", "zzz")
+    code, _, err = run(capsys, "serve", "--no-open-browser")
+    assert code == 2
+    assert "There is no model 'zzz'" in err

@@ -216,3 +216,21 @@ def test_states_of_the_bundled_model_equal_a_plain_call(smollm2: LanguageModel) 
         assert np.abs(found.states.vectors[layer] - expected).max() <= 1e-4 * np.linalg.norm(expected, axis=-1).max()
     assert np.abs(found.logits - output.logits[0, -1].numpy()).max() < 1e-2
     assert int(output.logits[0, -1].argmax()) == int(found.logits.argmax())
+
+
+def test_weights_that_are_no_numbers_are_refused(cache: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = save("gpt2", tmp_path / "broken")
+    weights = load_file(folder / "model.safetensors")
+    weights["transformer.wte.weight"][7, 3] = float("nan")
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelUnavailable, match="not finite"):
+        embedviz.load(str(folder))
+
+
+def test_a_folder_that_transformers_cannot_read_is_one_sentence(cache: Path, tmp_path: Path) -> None:
+    folder = save("gpt2", tmp_path / "junk")
+    (folder / "tokenizer.json").write_text('{"a": 1}', encoding="utf-8")
+    with pytest.raises(ModelUnavailable, match="cannot be read by transformers"):
+        embedviz.load(str(folder))

@@ -296,3 +296,8 @@ def test_a_word_cut_off_is_said(byte_level: Vocabulary) -> None:
         positions(tokens, (60, 64))
     with pytest.raises(BadInput, match="not inside this text"):
         positions(tokens, (60, 999))
+
+
+def test_what_a_tokenizer_leaves_out_is_said(wordpiece: Vocabulary) -> None:
+    assert wordpiece.tokenise("the e\u0301 bank").notes[0] == "This tokenizer leaves out: ◌\u0301."
+    assert wordpiece.tokenise("the bank").notes == ()

@@ -16,16 +16,20 @@ from embedviz.thread import Thread
 from embedviz.tokens import Token, visible_line
 
 # A column is 1 wide and a stage 1 high; the strip fills this much of each, the rest keeps neighbours apart.
-STRIP_WIDTH, STRIP_HEIGHT = 0.86, 0.58
+STRIP_WIDTH, STRIP_HEIGHT = 0.86, 0.52
 # Cells show value ÷ root mean square of their vector, so that long and short vectors use the same colours.
 CELL_RANGE = 2.0
 # Which lines each of the eight steps speaks of: names, ids, first stage, last stage, or the bars.
 Box = tuple[float, float, float, float]
 
 
-def columns(thread: Thread, most: int) -> range:
-    """Positions of the tokens drawn: the last ones, where there are more than a projector or page can hold."""
-    return range(max(0, len(thread.tokens) - most), len(thread.tokens))
+def columns(thread: Thread, most: int, chosen: int) -> list[int]:
+    """Positions of the tokens drawn, at most `most`: the last ones, or those around the chosen one and the last."""
+    number = len(thread.tokens)
+    if number <= most or chosen >= number - most:
+        return list(range(max(0, number - most), number))
+    first = max(0, min(chosen - (most - 1) // 2, number - most))
+    return [*range(first, first + most - 1), number - 1]
 
 
 def stages_drawn(thread: Thread, projector: bool) -> tuple[int, ...]:
@@ -42,16 +46,16 @@ def picture(
     chosen: position whose label is bold. at: the step it opens on; the box of each step is a frame. old: whether the
     figure is of an earlier text, which its title then names.
     """
-    shown, lines = columns(thread, most), stages_drawn(thread, projector)
+    shown, lines = columns(thread, most, chosen), stages_drawn(thread, projector)
     z, x, y = _cells(thread, shown, lines)
     strips = go.Heatmap(
         z=z, x=x, y=y, zmin=-CELL_RANGE, zmax=CELL_RANGE, zmid=0, autocolorscale=True, showscale=False, hoverinfo="skip"
     )
     made = figure(size, height, plotly_text(_title(thread, shown, old)), [strips])
     tokens = [thread.tokens.tokens[k] for k in shown]
-    room = max(6, int(84 / len(tokens)))
+    room = max(6, int((50 if projector else 72) / len(tokens)))
     made.add_scatter(
-        x=list(range(len(tokens))), y=[0.9] * len(tokens), mode="text", hoverinfo="skip",
+        x=list(range(len(tokens))), y=[1.02] * len(tokens), mode="text", hoverinfo="skip",
         text=[plotly_text(cut(token.label, room)) for token in tokens],
         textfont={"size": size.token, "family": CODE_FONT, "color": INK,
                   "weight": [800 if k == chosen else 500 for k in shown]},
@@ -62,7 +66,7 @@ def picture(
     )  # fmt: skip
     places = [(k, line) for line in range(len(lines)) for k in range(len(tokens))]
     made.add_scatter(
-        x=[k for k, _ in places], y=[-line - 0.43 for _, line in places], mode="text", hoverinfo="skip",
+        x=[k for k, _ in places], y=[-line - 0.45 for _, line in places], mode="text", hoverinfo="skip",
         text=[f"length {length(float(thread.lengths[lines[line], shown[k]]))}" for k, line in places],
         textfont={"size": size.text - 2, "color": INK},
     )  # fmt: skip
@@ -77,13 +81,17 @@ def picture(
     # Names of the stages stand left of the first column; their room is a fixed share of the figure, not a column.
     left = 0.5 + (0.16 if projector else 0.13) * len(tokens)
     made.update_xaxes(range=[-left, len(tokens) - 0.48], **hide_axis())
-    made.update_yaxes(range=[-len(lines) + 0.34, 1.16], **hide_axis())
+    made.update_yaxes(range=[-len(lines) + 0.34, 1.34], **hide_axis())
     return made
 
 
 def _title(thread: Thread, shown: Sequence[int], old: bool) -> str:
     number = len(thread.tokens)
-    part = f"tokens {count(shown[0] + 1)} to {count(shown[-1] + 1)} of {count(number)}" if len(shown) < number else ""
+    part = ""
+    if len(shown) < number:
+        whole = shown[-1] - shown[0] < len(shown)
+        end = f"{count(shown[-1] + 1)}" if whole else f"{count(shown[-2] + 1)}, and {count(number)},"
+        part = f"tokens {count(shown[0] + 1)} to {end} of {count(number)}"
     return " ".join(filter(None, [part, f"(for: {visible_line(thread.tokens.text)})" if old else ""]))
 
 
@@ -112,10 +120,10 @@ def _boxes(tokens: int, lines: int) -> list[Box]:
     last = tokens - 1.48
     nothing = (right, bottom, right, bottom)
     return [
-        (left, 0.74, right, 1.12),
-        (left, 0.38, right, 1.12),
-        (left, -0.6, right, 0.36),
-        (left, -0.6, right, 0.36),
+        (left, 0.8, right, 1.3),
+        (left, 0.34, right, 1.3),
+        (left, -0.62, right, 0.33),
+        (left, -0.62, right, 0.33),
         (left, bottom, right, -0.64) if lines > 1 else nothing,
         (last, bottom, right, 1.36 - lines),
         (last, bottom, right, 1.36 - lines),

@@ -92,12 +92,20 @@ CATALOG: tuple[ModelSpec, ...] = (
 def offered() -> tuple[ModelSpec, ...]:
     """The catalog, then what EMBEDVIZ_MODELS adds: folders or GGUF files, parted by the system's path separator.
 
-    An entry that cannot be read is left out and logged; `find` gives its reason.
+    A folder that EMBEDVIZ_MODEL names is added too. An entry that cannot be read is left out and logged; `find` gives
+    its reason.
     """
     specs = list(CATALOG)
-    for entry in filter(None, (part.strip() for part in os.environ.get("EMBEDVIZ_MODELS", "").split(os.pathsep))):
-        if _by_name(entry, CATALOG):
+    entries = [part.strip() for part in os.environ.get("EMBEDVIZ_MODELS", "").split(os.pathsep)]
+    first = os.environ.get("EMBEDVIZ_MODEL", "")
+    if _path_of(first) is not None:
+        entries.append(first)
+    seen: set[Path] = set()
+    for entry in filter(None, entries):
+        place = Path(os.path.expanduser(entry)).resolve()
+        if _by_name(entry, CATALOG) or place in seen:
             continue
+        seen.add(place)
         try:
             added = describe(entry)
         except ModelUnavailable as error:

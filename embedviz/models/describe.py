@@ -1,5 +1,6 @@
 """What a model folder or a GGUF file says of itself: its `config.json` or its header, turned into a `ModelSpec`."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ _UNTIED = {"llama", "gpt_neox", "mistral", "qwen2", "qwen3", "phi", "phi3", "gpt
 
 def describe(path: str | Path) -> ModelSpec:
     """What a folder of safetensors or a GGUF file says of itself. Raises `ModelUnavailable` if it is no text model."""
-    path = Path(path).expanduser().resolve()
+    path = Path(os.path.expanduser(path)).resolve()
     gguf = gguf_file(path)
     return _describe_folder(path) if gguf is None else _describe_gguf(path, gguf)
 

@@ -6,6 +6,7 @@ Nothing here changes a weight: rows are looked up, and what is fed to the networ
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ from embedviz.tokens import Tokens, Vocabulary
 
 if TYPE_CHECKING:
     import torch
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,10 +240,19 @@ def load_prepared(prepared: Prepared) -> LanguageModel:
         # transformers' bars and notes would stand between our own lines; what matters in them is checked below.
         logging.disable_progress_bar()
         logging.set_verbosity_error()
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        network, found = auto.from_pretrained(
-            folder, local_files_only=True, dtype=torch.float32, use_safetensors=True, output_loading_info=True
-        )
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            network, found = auto.from_pretrained(
+                folder, local_files_only=True, dtype=torch.float32, use_safetensors=True, output_loading_info=True
+            )
+        except Exception as error:
+            # A folder from anywhere can be wrong in ways that only its reader finds, each with an error of its own.
+            logger.info("loading %s failed", folder, exc_info=True)
+            reason = str(error).strip().partition("\n")[0][:200] or type(error).__name__
+            raise ModelUnavailable(
+                f"{spec.title} cannot be read by transformers ({type(error).__name__}: {reason}): "
+                "get the folder again from its source."
+            ) from error
     # A pooler on top of an encoder's last state is no part of anything shown here.
     missing = sorted(key for key in found["missing_keys"] if "pooler" not in key)
     if missing or found["mismatched_keys"]:
@@ -248,6 +260,13 @@ def load_prepared(prepared: Prepared) -> LanguageModel:
         raise ModelUnavailable(
             f"{spec.title}: {len(what)} weights do not fit its config.json ({what[0]} first), so its numbers would be "
             "made up. Get the folder again from its source."
+        )
+    # A sum is not finite if one of its numbers is not, and is quicker than a look at each.
+    broken = [name for name, weight in network.named_parameters() if not torch.isfinite(weight.sum())]
+    if broken:
+        raise ModelUnavailable(
+            f"{spec.title}: {len(broken)} of its weights hold numbers that are not finite ({broken[0]} first), so it "
+            "can compute nothing. Get the folder again from its source."
         )
     network.eval().requires_grad_(False)
     return LanguageModel(spec, tokenizer, network, prepared.notes)

@@ -65,7 +65,11 @@ class Holding:
 def cache_folder() -> Path:
     """The folder for everything embedviz keeps on this machine: EMBEDVIZ_CACHE, else the user's cache folder."""
     chosen = os.environ.get("EMBEDVIZ_CACHE")
-    return Path(chosen).expanduser().resolve() if chosen else platformdirs.user_cache_path("embedviz", appauthor=False)
+    return (
+        Path(os.path.expanduser(chosen)).resolve()
+        if chosen
+        else platformdirs.user_cache_path("embedviz", appauthor=False)
+    )
 
 
 def ready(spec: ModelSpec) -> Prepared | None:
@@ -140,13 +144,12 @@ def remove(name: str) -> int:
     for holding in holdings():
         if holding.name != name and holding.path.name not in (name, folder_key(Path(name))):
             continue
-        with only_writer(holding.path, waiting=lambda: None):
-            try:
+        try:
+            with only_writer(holding.path, waiting=lambda: None):
                 remove_folder(holding.path)
-            except OSError as error:
-                raise ModelUnavailable(
-                    f"{holding.name} cannot be removed ({error}): stop what uses it first."
-                ) from error
+        except OSError as error:
+            reason = error.strerror or error
+            raise ModelUnavailable(f"{holding.name} cannot be removed ({reason}): stop what uses it first.") from error
         freed += holding.bytes
     return freed
 

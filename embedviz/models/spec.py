@@ -1,6 +1,7 @@
 """What a model is, before any of it is read: its names, where its files lie, its shape."""
 
 import hashlib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +73,7 @@ class ModelSpec:
 
 def folder_key(path: Path) -> str:
     """A name for a folder that is short, safe in file names and addresses, and differs between equal base names."""
-    path = path.expanduser().resolve()
+    path = Path(os.path.expanduser(path)).resolve()
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", path.name)[:40]
     return f"folder-{base}-{hashlib.sha256(str(path).encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 

@@ -51,6 +51,7 @@ def data_menu(
             )  # fmt: skip
     if show_table:
         for title, table in tables.items():
+            st.markdown(f"**{title}**")
             st.dataframe(table(), hide_index=True, key=f"{name}_data_{title}", alt=f"{name}, {title}, as numbers.")
     if code is not None and show_code:
         st.code(code(), language="python")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from embedviz.errors import EmbedvizError
 from embedviz.models import catalog
 from embedviz.safe_text import markdown_text
 from embedviz.ui.address import Parameter, forget_notes
@@ -15,6 +17,8 @@ from embedviz.ui.shelf import Loading, shelf
 if TYPE_CHECKING:
     from embedviz.models.language_model import LanguageModel
 
+logger = logging.getLogger(__name__)
+
 
 def _read(value: str) -> str:
     return catalog.find(value, offered_only=True).name
@@ -22,7 +26,17 @@ def _read(value: str) -> str:
 
 def model_parameter() -> Parameter:
     """The address's `model`: a name of the list, never a path."""
-    return Parameter("model", catalog.default().name, _read)
+    return Parameter("model", _first(), _read)
+
+
+def _first() -> str:
+    """The name, in the list, of the model shown first; the bundled one where EMBEDVIZ_MODEL names none of the list."""
+    try:
+        chosen = catalog.default()
+    except EmbedvizError as error:
+        logger.warning("EMBEDVIZ_MODEL: %s", error)
+        chosen = catalog.CATALOG[0]
+    return next((spec.name for spec in catalog.offered() if spec.location == chosen.location), catalog.CATALOG[0].name)
 
 
 def pick_model() -> None:
@@ -48,7 +62,7 @@ def _caption(spec: catalog.ModelSpec) -> str:
         else f" Weights rounded to {spec.quantisation}: near the original's, not equal."
     )
     task = "gives the next token" if spec.next_token_head else "has no next token"
-    place = "on the hub" if isinstance(spec.location, catalog.Hub) else "on this machine"
+    place = "downloaded from the hub when chosen" if isinstance(spec.location, catalog.Hub) else "on this machine"
     return f"{spec.reading.capitalize()}, {task}, {place}.{weights}"
 
 
@@ -72,6 +86,6 @@ def wait_for_model(shown: str) -> None:
         if loading is None or loading.future.done():
             st.rerun()
         words = f" {loading.words}." if loading.words else ""
-        SentenceLine().say(f"{shown} {loading.spec.title} is loading: about {loading.seconds_left} s.{words}")
+        SentenceLine().say(f"{shown} {loading.spec.title} is loading: {loading.wait_words}.{words}")
 
     line()

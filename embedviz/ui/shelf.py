@@ -44,9 +44,10 @@ class Loading:
         self.words = words
 
     @property
-    def seconds_left(self) -> int:
-        """A rough guess, never below 1."""
-        return max(1, round(self.expected - (time.monotonic() - self.started)))
+    def wait_words(self) -> str:
+        """A rough guess of the time left: `about 5 s`; once it has proved wrong, only that it takes longer."""
+        left = round(self.expected - (time.monotonic() - self.started))
+        return f"about {left} s" if left >= 1 else "longer than usual"
 
 
 class Shelf:
