@@ -1,0 +1,241 @@
+"""The table page by Streamlit's own test frame: what stands on it for every kind of input, with tiny real models."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from conftest import ROOT
+from tiny_models import save
+
+Opened = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Names, as the list gives them, of a tiny causal model (the default) and one with two tables."""
+    folders = {name: save(name, tmp_path_factory.mktemp("models") / f"tiny-{name}") for name in ("gpt2", "gpt_neox")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EMBEDVIZ_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("EMBEDVIZ_MODELS", ":".join(map(str, folders.values())))
+        patch.setenv("EMBEDVIZ_MODEL", "tiny-gpt2")
+        yield {name: folder.name for name, folder in folders.items()}
+
+
+@pytest.fixture
+def opened(models: dict[str, str]) -> Opened:
+    """Open the page with some address values, and run it again until its model is there."""
+
+    def go(**values: str) -> AppTest:
+        page = AppTest.from_file(str(ROOT / "pages" / "table.py"), default_timeout=60)
+        for name, value in values.items():
+            page.query_params[name] = value
+        return until_ready(page.run())
+
+    return go
+
+
+def until_ready(page: AppTest) -> AppTest:
+    deadline = time.monotonic() + 60
+    while any("is loading" in one.value for one in page.markdown):
+        assert time.monotonic() < deadline, "the model did not load"
+        time.sleep(0.2)
+        page.run()
+    assert not page.exception, page.exception
+    return page
+
+
+def look_for(page: AppTest, word: str) -> AppTest:
+    page.text_input(key="word").set_value(word)
+    page.run()
+    assert not page.exception, page.exception
+    return page
+
+
+def figure(page: AppTest, key: str) -> dict[str, Any]:
+    for one in page.get("plotly_chart"):
+        if one.proto.id.endswith(f"-{key}"):
+            return dict(json.loads(one.proto.spec))
+    raise AssertionError(f"no figure {key}")
+
+
+def labels(page: AppTest, key: str) -> list[str]:
+    return [text for trace in figure(page, key)["data"] for text in trace.get("text", [])]
+
+
+def said(page: AppTest, kind: str = "markdown") -> str:
+    return "\n".join(one.value.replace("\\", "").replace("&nbsp;", " ") for one in page.get(kind))
+
+
+def test_a_stored_result_is_shown_and_marked_until_the_model_is_there(models: dict[str, str]) -> None:
+    page = AppTest.from_file(str(ROOT / "pages" / "table.py"), default_timeout=60).run()
+    assert page.title[0].value == "An id only picks a row. The row carries the meaning."
+    assert "Stored result of the example" in said(page)
+    assert {"␣bank", "␣Bank", "id 5461"} <= set(labels(page, "table_rows"))
+
+
+def test_a_word_gives_its_row_and_those_beside_it(opened: Opened) -> None:
+    page = look_for(opened(), "␣river")
+    assert "␣river" in labels(page, "table_rows")
+    assert "nearest row" in said(page) and "a random row" in said(page)
+    assert page.query_params["word"] == "␣river"
+    assert page.query_params["model"] == "tiny-gpt2"
+    page.segmented_control(key="order").set_value("table")
+    page.run()
+    assert "In the table's own order" in json.dumps(figure(page, "table_rows"))
+    assert page.query_params["order"] == "table"
+
+
+def test_a_preset_puts_its_text_into_the_field(opened: Opened) -> None:
+    page = opened()
+    page.button_group(key="table_preset").set_value("cat, dog, river")
+    page.run()
+    assert page.text_input(key="word").value == "cat, dog, river"
+    assert "rows compared" in labels(page, "table_rows")
+
+
+@pytest.mark.parametrize(
+    ("word", "note"),
+    [
+        ("zqxj", "Shown: their mean."),
+        ("zqxj", "Nothing in the list contains zqxj."),
+        ("#99999", "Ids run from 0 to 399; 99999 is not one of them."),
+        ("#1.5", "An id is a whole number from 0 to 399; 1.5 is none."),
+        (", ".join(f"word{k}" for k in range(70)), "60 of 70 words shown; the table has all."),
+    ],
+)
+def test_what_a_reader_must_know_is_said(opened: Opened, word: str, note: str) -> None:
+    page = look_for(opened(), word)
+    assert note in said(page, "warning") + said(page), (said(page, "warning"), said(page))
+    assert not page.error
+
+
+def test_an_unused_row_is_said(opened: Opened, models: dict[str, str]) -> None:
+    page = opened(model=models["gpt_neox"], word="#410")
+    assert "Row 410 is unused: left out of neighbours." in said(page, "warning")
+
+
+@pytest.mark.parametrize("word", ["", "   "])
+def test_a_blank_search_is_a_hint_and_keeps_the_last_row(opened: Opened, word: str) -> None:
+    page = look_for(look_for(opened(), "␣river"), word)
+    assert "Shown: the last one." in said(page)
+    assert "␣river" in labels(page, "table_rows")
+
+
+@pytest.mark.parametrize("word", ["</div><script>alert(1)</script>", "$5 *a* :red[x] <b>", "😃", "שָׁלוֹם", "x" * 3000])
+def test_awkward_words_make_no_error(opened: Opened, word: str) -> None:
+    page = look_for(opened(), word)
+    assert not page.error
+    assert "<script" not in json.dumps(figure(page, "table_rows"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("order", "up"), ("concept", "nothing"), ("colour", "red"), ("model", "nonsense")]
+)
+def test_an_impossible_address_is_noted(opened: Opened, name: str, value: str) -> None:
+    assert f"The link asked for {name} = {value}." in said(opened(**{name: value}), "warning")
+
+
+def test_the_code_on_the_page_prints_the_numbers_on_the_page(
+    opened: Opened, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = look_for(opened(), "␣river")
+    page.toggle(key="table_code").set_value(True)
+    code = page.run().code[0].value
+    exec(compile(code, "snippet", "exec"), {})
+    ids = [int(line.split()[0]) for line in capsys.readouterr().out.strip().splitlines()]
+    shown = page.session_state["table view"]
+    assert ids[:5] == [line.id for line in shown.group("nearest")]
+
+
+def part(page: AppTest, name: str) -> AppTest:
+    """Open one closed part."""
+    page.session_state[f"part_{name}"] = True
+    page.run()
+    assert not page.exception, page.exception
+    return page
+
+
+def test_closed_parts_compute_nothing(opened: Opened) -> None:
+    page = opened()
+    assert [one.proto.id.rsplit("-", 1)[1] for one in page.get("plotly_chart")] == ["table_rows", "table_cosines"]
+    assert [one.label for one in page.expander] == [
+        "All 16 numbers",
+        "Neighbours by three measures",
+        "The id is only an index",
+        "Sums of rows",
+        "Axes from opposites",
+        "Do coordinates have names?",
+        "Map of the whole table",
+    ]
+
+
+def test_the_magnifier_stays_on_its_coordinates_for_another_row(opened: Opened) -> None:
+    page = part(opened(), "numbers")
+    page.slider(key="table_magnifier").set_value(3).run()
+    assert "coordinates 3 to 14" in json.dumps(figure(page, "table_magnified"))
+    assert page.query_params["from"] == "3"
+    look_for(page, "␣river")
+    assert "coordinates 3 to 14" in json.dumps(figure(page, "table_magnified"))
+    assert "Highest coordinates" in said(page)
+
+
+def test_three_measures_stand_side_by_side(opened: Opened, models: dict[str, str]) -> None:
+    page = part(look_for(opened(), "␣river"), "neighbours")
+    assert [len(one.value) for one in page.dataframe] == [10, 10, 10]
+    for name in ("cosine, higher is nearer", "dot product, higher is nearer", "distance, lower is nearer"):
+        assert name in said(page)
+    assert "Left out: ␣river, 1 special token." in said(page)
+    page = part(opened(model=models["gpt_neox"], word="␣river"), "neighbours")
+    assert len(page.dataframe) == 5
+    assert "a second table for the scores" in said(page)
+
+
+def test_ids_can_be_shuffled(opened: Opened) -> None:
+    page = part(opened(), "ids")
+    assert "ids as they are" in json.dumps(figure(page, "table_ids"))
+    page.button(key="table_shuffle").click().run()
+    assert "ids shuffled" in json.dumps(figure(page, "table_ids"))
+    assert "the order is not empty: correlation" in said(page)
+
+
+def test_sums_are_said_in_both_notations_and_failures_as_failures(opened: Opened) -> None:
+    page = part(opened(), "sums")
+    for k, text in enumerate(("bank", "river", "crane", "seal")):
+        page.text_input(key=f"table_sum_{k}").set_value(text)
+    page.run()
+    assert "␣river is to ␣bank as ␣crane is to …" in said(page)
+    assert "␣bank − ␣river + ␣crane is nearest to" in said(page)
+    assert "␣bank, ␣river and ␣crane are left out." in said(page)
+    assert "The expected ␣seal comes" in said(page)
+    page.text_input(key="table_sum_0").set_value("").run()
+    assert "One of the words is blank" in said(page, "error") + "".join(one.value for one in page.error)
+    for k in range(3):
+        page.text_input(key=f"table_sum_{k}").set_value("bank")
+    page.run()
+    assert "All three are ␣bank" in said(page, "warning")
+
+
+def test_words_are_placed_along_two_axes_and_a_bad_pair_is_answered(opened: Opened) -> None:
+    page = part(opened(), "axes")
+    assert "is left out by these two axes" in said(page)
+    page.text_area(key="table_words").set_value(", ".join(f"word{k}" for k in range(500))).run()
+    assert "60 of 500 words are shown." in said(page, "warning")
+    page.text_area(key="table_up").set_value("small").run()
+    assert "An axis needs two words a line" in "".join(one.value for one in page.error)
+
+
+def test_a_concept_with_too_few_words_is_answered(opened: Opened) -> None:
+    page = part(opened(), "coordinates")
+    assert "a measure needs 10" in "".join(one.value for one in page.error)
+
+
+def test_a_map_that_is_not_made_offers_to_make_it(opened: Opened) -> None:
+    page = part(opened(), "map")
+    assert "The map of 400 points takes about 5 s, once." in said(page)
+    assert page.button(key="table_map_make").label == "Make the map"
