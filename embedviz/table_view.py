@@ -117,7 +117,7 @@ def view(model: LanguageModel, typed: str) -> TableView:
     words, listed = words_of(model, text)
     chosen, notes = words[0], [note for one in words for note in one.notes]
     if not listed:
-        notes += _nothing_contains(model, text, chosen)
+        notes = [" ".join([*notes, *_nothing_contains(model, text, chosen)])] if notes else []
     table, vocabulary = model.table, model.vocabulary
     compared = compare(table, chosen.vector)
     found = nearest(compared, vocabulary, top=NEAREST, inputs=chosen.ids)

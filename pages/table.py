@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -60,6 +61,7 @@ MOST_PLACED = 60
 SECONDS_A_ROW = 90 / 49_152
 SECONDS_TO_STOP = 10
 MAP_WIDTH = 1200
+NOTE_HEIGHT = 48
 
 
 def read_choice(*allowed: str) -> Callable[[str], str]:
@@ -285,10 +287,15 @@ places = figures.drawn_lines(shown, page.projector)
 if len(shown.group("listed")) >= len(places):
     notes.append(f"{count(len(places))} of {count(len(shown.lines))} words shown; the table has all.")
 frame.show_notes(notes)
+# Each note takes a line from the pair, so that the sentence stays on the first screen.
+pair_size = replace(size, pair=size.pair - NOTE_HEIGHT * min(len(notes), frame.NOTES_AT_ONCE))
 
 with found:
     if found.open and model is not None and typed.strip():
-        hits = search(model.vocabulary, typed.replace("␣", " "))
+        # An id stands in the field after a choice from a list: then its own text is what to look for.
+        by_id = typed.strip().startswith("#") and shown.chosen.id is not None
+        text = model.vocabulary.entry(shown.chosen.id or 0).text if by_id else typed.replace("␣", " ")
+        hits = search(model.vocabulary, text)
         listed = hits.entries or hits.nearest
 
         def choose_hit() -> None:
@@ -306,8 +313,8 @@ with found:
 left, right = frame.pair(0.62)
 by_value = st.session_state["order"] == "sorted"
 drawn = {
-    "rows": figures.rows(shown, size, projector=page.projector, by_value=by_value, old=old),
-    "cosines": figures.cosines(shown, size, projector=page.projector),
+    "rows": figures.rows(shown, pair_size, projector=page.projector, by_value=by_value, old=old),
+    "cosines": figures.cosines(shown, pair_size, projector=page.projector),
 }
 with left:
     chart(drawn["rows"], key="table_rows", alt=figures.rows_alt(shown))

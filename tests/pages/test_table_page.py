@@ -239,3 +239,18 @@ def test_a_map_that_is_not_made_offers_to_make_it(opened: Opened) -> None:
     page = part(opened(), "map")
     assert "The map of 400 points takes about 5 s, once." in said(page)
     assert page.button(key="table_map_make").label == "Make the map"
+
+
+def test_the_map_is_made_once_and_zooms_to_a_token(opened: Opened) -> None:
+    page = part(opened(), "map")
+    page.button(key="table_map_make").click().run()
+    deadline = time.monotonic() + 120
+    while "true neighbours are among its nearest here" not in said(page):
+        assert time.monotonic() < deadline, "the map was not made"
+        time.sleep(1)
+        page.run()
+        assert not page.exception, page.exception
+    assert "every row of the table" in json.dumps(figure(page, "table_map_None"))
+    page.text_input(key="table_map_word").set_value("#300").run()
+    assert "ringed rows are in sight" in said(page)
+    assert "ringed: the chosen token" in json.dumps(figure(page, "table_map_300"))
