@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from conftest import ROOT
+from page_frame import figure, open_page, type_into
 from tiny_models import save
 
 Opened = Callable[..., AppTest]
@@ -30,38 +31,11 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
 @pytest.fixture
 def opened(models: dict[str, str]) -> Opened:
     """Open the page with some address values, and run it again until its model is there."""
-
-    def go(**values: str) -> AppTest:
-        page = AppTest.from_file(str(ROOT / "pages" / "table.py"), default_timeout=60)
-        for name, value in values.items():
-            page.query_params[name] = value
-        return until_ready(page.run())
-
-    return go
-
-
-def until_ready(page: AppTest) -> AppTest:
-    deadline = time.monotonic() + 60
-    while any("is loading" in one.value for one in page.markdown):
-        assert time.monotonic() < deadline, "the model did not load"
-        time.sleep(0.2)
-        page.run()
-    assert not page.exception, page.exception
-    return page
+    return partial(open_page, ROOT / "pages" / "table.py")
 
 
 def look_for(page: AppTest, word: str) -> AppTest:
-    page.text_input(key="word").set_value(word)
-    page.run()
-    assert not page.exception, page.exception
-    return page
-
-
-def figure(page: AppTest, key: str) -> dict[str, Any]:
-    for one in page.get("plotly_chart"):
-        if one.proto.id.endswith(f"-{key}"):
-            return dict(json.loads(one.proto.spec))
-    raise AssertionError(f"no figure {key}")
+    return type_into(page, "word", word)
 
 
 def labels(page: AppTest, key: str) -> list[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from conftest import ROOT
+from page_frame import figure, open_page, type_into
 from tiny_models import save
 
 
@@ -32,38 +33,11 @@ Opened = Callable[..., AppTest]
 @pytest.fixture
 def opened(tiny: dict[str, str]) -> Opened:
     """Open the page with some address values, and run it again until its model is there."""
-
-    def go(**values: str) -> AppTest:
-        page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-        for name, value in values.items():
-            page.query_params[name] = value
-        return until_ready(page.run())
-
-    return go
-
-
-def until_ready(page: AppTest) -> AppTest:
-    deadline = time.monotonic() + 60
-    while any("is loading" in one.value for one in page.markdown):
-        assert time.monotonic() < deadline, "the model did not load"
-        time.sleep(0.2)
-        page.run()
-    assert not page.exception, page.exception
-    return page
+    return partial(open_page, ROOT / "app.py")
 
 
 def type_sentence(page: AppTest, text: str) -> AppTest:
-    page.text_input(key="text").set_value(text)
-    page.run()
-    assert not page.exception, page.exception
-    return page
-
-
-def figure(page: AppTest, key: str) -> dict[str, Any]:
-    for one in page.get("plotly_chart"):
-        if one.proto.id.endswith(f"-{key}"):
-            return dict(json.loads(one.proto.spec))
-    raise AssertionError(f"no figure {key}")
+    return type_into(page, "text", text)
 
 
 def warnings(page: AppTest) -> list[str]:

@@ -1,0 +1,42 @@
+"""What the page tests share: opening a page, waiting for its model, and reading a figure's own data."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+
+def open_page(script: Path, **values: str) -> AppTest:
+    """Open a page with some address values, and run it again until its model is there."""
+    page = AppTest.from_file(str(script), default_timeout=60)
+    for name, value in values.items():
+        page.query_params[name] = value
+    return until_ready(page.run())
+
+
+def until_ready(page: AppTest) -> AppTest:
+    deadline = time.monotonic() + 60
+    while any("is loading" in one.value for one in page.markdown):
+        assert time.monotonic() < deadline, "the model did not load"
+        time.sleep(0.2)
+        page.run()
+    assert not page.exception, page.exception
+    return page
+
+
+def type_into(page: AppTest, key: str, text: str) -> AppTest:
+    page.text_input(key=key).set_value(text)
+    page.run()
+    assert not page.exception, page.exception
+    return page
+
+
+def figure(page: AppTest, key: str) -> dict[str, Any]:
+    for one in page.get("plotly_chart"):
+        if one.proto.id.endswith(f"-{key}"):
+            return dict(json.loads(one.proto.spec))
+    raise AssertionError(f"no figure {key}")
