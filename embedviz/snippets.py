@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from embedviz.analogy import Analogy
+from embedviz.axes import Placement
 from embedviz.comparison import Metric
 from embedviz.meaning import Meaning
 from embedviz.models.catalog import Hub, ModelSpec
@@ -61,6 +62,46 @@ for value, id in zip({values}.tolist(), best.indices.tolist()):
     print(id, repr(tokenizer.decode([id])), f"{{value:.3f}}")"""
 
 
+_PAIRS = """\
+table = model.get_input_embeddings().weight.detach()
+left_out = {{id for id, token in tokenizer.added_tokens_decoder.items() if token.special}}
+left_out |= {{id for piece, id in tokenizer.get_vocab().items() if piece.startswith("[unused")}}
+lengths = table.norm(dim=-1)
+ids = np.array([id for id in range(len(tokenizer)) if id not in left_out and lengths[id] > 0])
+draw = np.random.default_rng(0)
+first = draw.integers(len(ids), size={pairs})
+second = (first + draw.integers(1, len(ids), size={pairs})) % len(ids)  # never the same row twice
+cosines = torch.nn.functional.cosine_similarity(table[ids[first]], table[ids[second]], dim=-1).numpy()
+dealt = draw.permutation(ids)
+for name, order in (("as they are", ids), ("shuffled", dealt)):
+    print(name, f"{{np.corrcoef(abs(order[first] - order[second]), cosines)[0, 1]:.3f}}")"""
+
+_PLACE = """\
+for word, row in words.items():
+    print(word, *(f"{torch.nn.functional.cosine_similarity(row, axis, dim=0):.3f}" for axis in (across, up)))"""
+
+_PROBE = """\
+# Run this in the project's folder, with its own Python.
+import embedviz
+from embedviz.concepts import concepts
+from embedviz.coordinates import probe
+
+model = embedviz.load({model!r})
+concept = next(one for one in concepts() if one.name == {concept!r})
+found = probe(model, concept)  # five-fold accuracy of a linear probe
+for size, plain, rotated in zip(found.sizes, found.accuracy, found.rotated):
+    print(size, f"{{plain:.3f}} {{rotated:.3f}}")"""
+
+_MAP = """\
+# Run this in the project's folder, with its own Python.
+import embedviz
+from embedviz.table_map import make, stored
+
+model = embedviz.load({model!r})
+made = stored(model.spec) or make(model).result()  # UMAP on the rows by cosine, kept on disk
+print(len(made.ids), "points,", f"{{made.kept:.3f}} of the true neighbours kept")"""
+
+
 def _opening(spec: ModelSpec) -> str:
     """The lines that load tokenizer and model."""
     auto = "AutoModelForCausalLM" if spec.next_token_head else "AutoModel"
@@ -92,6 +133,31 @@ def analogy_code(spec: ModelSpec, result: Analogy, *, top: int = 10) -> str:
     """Code for a sum of three rows and its neighbours."""
     vector = f"{_row(result.a)} - {_row(result.b)} + {_row(result.c)}"
     return _nearest(spec, vector, result.inputs, "cosine", top, centre=result.centred)
+
+
+def ids_code(spec: ModelSpec, pairs: int) -> str:
+    """Code for the correlation of id distance with cosine, over random pairs of rows."""
+    return f"import numpy as np\n{_opening(spec)}\n{_PAIRS.format(pairs=pairs)}"
+
+
+def axes_code(spec: ModelSpec, placed: Placement) -> str:
+    """Code for the cosines of some words' rows with two axes of opposed words."""
+    lines = [_opening(spec), "table = model.get_input_embeddings().weight.detach()"]
+    for name, one in zip(("across", "up"), placed.axes, strict=True):
+        pairs = ", ".join(f"{_row(high)} - {_row(low)}" for low, high in one.pairs)
+        lines.append(f"{name} = torch.stack([{pairs}]).mean(0)")
+    words = ", ".join(f"{one.label!r}: {_row(one)}" for one in placed.words)
+    return "\n".join([*lines, f"words = {{{words}}}", _PLACE])
+
+
+def probe_code(model: str, concept: str) -> str:
+    """Code for the accuracy of a probe on one concept, by the number of coordinates it may use."""
+    return _PROBE.format(model=model, concept=concept)
+
+
+def map_code(model: str) -> str:
+    """Code for the map of the whole table."""
+    return _MAP.format(model=model)
 
 
 def thread_code(spec: ModelSpec, tokens: Tokens, *, rows: int, dimensions: int, top: int) -> str:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 # Chosen among settings that take as long: benchmarks/table_map.py says which were tried and what each keeps.
 SETTINGS: dict[str, Any] = {"n_neighbors": 10, "min_dist": 0.1, "spread": 2.0, "repulsion_strength": 2.0}
 SEED = 0
+FEWEST_IN_SIGHT = 40
 FORMAT = 1  # raise it when maps kept by older versions must not be used any more
 
 
@@ -98,15 +99,17 @@ def whole_view(map: TableMap, wide: float) -> View:
 
 
 def close_view(map: TableMap, id: int, neighbours: Sequence[int], wide: float) -> View:
-    """The view round a token: half of its true neighbours in sight, where that is nearer than a third of the map."""
+    """The view round a token: half of its true neighbours in sight, where that is nearer than a third of the map.
+
+    Never so near that fewer than `FEWEST_IN_SIGHT` points are in sight: a place has a neighbourhood.
+    """
     whole = whole_view(map, wide).half
     centre = map.layout[map.place(id)]
+    far = (np.abs(map.layout - centre) / (wide, 1)).max(axis=1)
     others = [map.place(one) for one in neighbours]
-    half = nearest = whole / 200
-    if others:
-        far = np.abs(map.layout[others] - centre) / (wide, 1)
-        half = float(np.median(far.max(axis=1))) * 1.25
-    return View(float(centre[0]), float(centre[1]), min(max(half, nearest), whole / 3))
+    half = float(np.median(far[others])) if others else 0.0
+    half = max(half, float(np.sort(far)[min(FEWEST_IN_SIGHT, len(far)) - 1]), whole / 1000)
+    return View(float(centre[0]), float(centre[1]), min(half * 1.25, whole / 3))
 
 
 def in_view(map: TableMap, view: View, wide: float, ids: Sequence[int]) -> int:

@@ -7,14 +7,21 @@ import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from embedviz import table_map
 from embedviz.analogy import analogy
+from embedviz.axes import axis, place
 from embedviz.comparison import METRICS, compare
+from embedviz.concepts import concepts
+from embedviz.coordinates import probe
+from embedviz.id_order import id_order
 from embedviz.meaning import meaning
 from embedviz.models.language_model import LanguageModel
 from embedviz.neighbours import Neighbour, nearest
-from embedviz.snippets import analogy_code, neighbours_code
+from embedviz.snippets import analogy_code, axes_code, ids_code, map_code, neighbours_code, probe_code
+from embedviz.table_map import TableMap
 
 Tiny = Callable[[str], LanguageModel]
 
@@ -59,3 +66,36 @@ def test_analogy(tiny: Tiny, centre: bool) -> None:
 def test_the_bundled_model(smollm2: LanguageModel) -> None:
     one = meaning(smollm2, " bank")
     assert printed(neighbours_code(smollm2.spec, one, top=2)) == ["7749 ' Bank' 0.773", "7908 ' banks' 0.747"]
+
+
+@pytest.mark.usefixtures("cache")
+def test_id_order(tiny: Tiny) -> None:
+    for architecture in ("gpt2", "bert"):
+        model = tiny(architecture)
+        order = id_order(model.table, model.vocabulary, pairs=500)
+        assert printed(ids_code(model.spec, 500)) == [
+            f"as they are {order.correlation:.3f}",
+            f"shuffled {order.shuffled:.3f}",
+        ]
+
+
+@pytest.mark.usefixtures("cache")
+def test_axes(tiny: Tiny) -> None:
+    model = tiny("gpt2")
+    bank, the, several = (meaning(model, typed) for typed in (" bank", " the", "bankers"))
+    placed = place((axis([(bank, the)]), axis([(the, several), (bank, several)])), [bank, several])
+    assert printed(axes_code(model.spec, placed)) == [
+        f"{one.label} {places[0]:.3f} {places[1]:.3f}" for one, places in zip(placed.words, placed.places, strict=True)
+    ]
+
+
+@pytest.mark.real_model
+def test_the_library_calls_of_probe_and_map(smollm2: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = probe(smollm2, concepts()[0])
+    assert printed(probe_code("smollm2-135m", concepts()[0].name)) == [
+        f"{size} {plain:.3f} {rotated:.3f}"
+        for size, plain, rotated in zip(found.sizes, found.accuracy, found.rotated, strict=True)
+    ]
+    made = TableMap("m", np.arange(3), ("a", "b", "c"), np.zeros((3, 2)), np.ones(3), 0.5, 3, 0, 0, 0)
+    monkeypatch.setattr(table_map, "stored", lambda spec: made)
+    assert printed(map_code("smollm2-135m")) == ["3 points, 0.500 of the true neighbours kept"]

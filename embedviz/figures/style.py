@@ -75,6 +75,22 @@ def figure(size: Sizes, height: int, title: str, traces: Sequence[Any] = ()) -> 
     return made
 
 
+def note(made: go.Figure, text: str, size: Sizes, *, x: float, y: float, anchor: tuple[str, str], shift: float) -> None:
+    """A line of text at a place of the plot's own box (0 to 1 each way), `shift` pixels higher."""
+    made.add_annotation(
+        text=text, x=x, y=y, xref="paper", yref="paper", xanchor=anchor[0], yanchor=anchor[1], yshift=shift,
+        align="left", showarrow=False, font={"size": size.text, "color": INK},
+    )  # fmt: skip
+
+
+def ring(made: go.Figure, x: float, y: float, size: Sizes) -> None:
+    """Ring one mark: the one whose line was chosen in the figure's table."""
+    made.add_scatter(
+        x=[x], y=[y], mode="markers", hoverinfo="skip", name="ring",
+        marker={"symbol": "circle-open", "size": size.marker + 10, "color": INK, "line": {"width": size.line}},
+    )  # fmt: skip
+
+
 def hide_axis() -> dict[str, Any]:
     """An axis that is not drawn: positions alone carry the meaning."""
     return {"visible": False, "fixedrange": True}

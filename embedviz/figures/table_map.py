@@ -99,15 +99,15 @@ def _title(colour: Colour, chosen: int | None) -> str:
     if chosen is not None:
         return "ringed: the chosen token and its nearest rows by cosine"
     return {
-        "id": "every row of the table; darker: higher id (log)",
+        "id": "every row of the table; darker: higher id",
         "length": "every row of the table; darker: longer row",
     }[colour]
 
 
 def _shades(map: TableMap, colour: Colour) -> list[tuple[dict[str, object], Points]]:
     """The points of each shade, from little to much: equal steps between nearly the lowest and the highest value."""
-    values = np.log10(map.ids + 1.0) if colour == "id" else map.lengths
-    low, high = (float(value) for value in np.quantile(values, [0.02, 0.998]))
+    values = map.ids if colour == "id" else map.lengths
+    low, high = (float(value) for value in np.quantile(values, [0.002, 0.998]))
     steps = np.searchsorted(np.linspace(low, high, len(SHADES) + 1)[1:-1], values)
     return [({"color": shade, "opacity": 0.8}, np.flatnonzero(steps == k)) for k, shade in enumerate(SHADES)]
 

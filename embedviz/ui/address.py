@@ -35,6 +35,22 @@ class Parameter:
     read: Callable[[str], Any] = str
 
 
+def choice(*allowed: str) -> Callable[[str], str]:
+    """A reader for a value that must be one of some words."""
+
+    def read(value: str) -> str:
+        if value not in allowed:
+            raise ValueError(value)
+        return value
+
+    return read
+
+
+def switch(value: str) -> bool:
+    """A reader for a switch, as the address writes it."""
+    return choice("true", "false")(value.lower()) == "true"
+
+
 def restore(parameters: Sequence[Parameter]) -> list[str]:
     """Put the address's values into the session, defaults where neither has one; return a note for each refused value.
 
@@ -88,7 +104,7 @@ def forget_notes() -> None:
 def write(parameters: Sequence[Parameter], always: Sequence[str] = ("model",)) -> bool:
     """Write the session's values into the address; False where a value was left out because it is too long."""
     values = {
-        p.name: str(st.session_state[p.name])
+        p.name: _written(st.session_state[p.name])
         for p in parameters
         if p.name in always or st.session_state[p.name] != p.default
     }
@@ -97,6 +113,10 @@ def write(parameters: Sequence[Parameter], always: Sequence[str] = ("model",)) -
         st.query_params.from_dict(fitting)
     st.session_state[_WRITTEN] = {name: [value] for name, value in fitting.items()}
     return len(fitting) == len(values)
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def remember(name: str, value: Any) -> None:

@@ -17,6 +17,13 @@ def chart(figure: go.Figure, *, key: str, alt: str) -> None:
     st.plotly_chart(figure, key=key, alt=alt, config=config)
 
 
+def chosen_line(name: str, title: str) -> int | None:
+    """The line of a figure's table that the reader chose, to ring its mark; None where none is chosen."""
+    kept = st.session_state.get(f"{name}_data_{title}")
+    lines = kept["selection"]["rows"] if kept else []
+    return int(lines[0]) if lines else None
+
+
 def data_menu(
     name: str,
     tables: Mapping[str, Callable[[], pd.DataFrame]],
@@ -26,7 +33,7 @@ def data_menu(
     """One row of small buttons under a figure: data as table, CSV, page (HTML), show the code.
 
     name: what the files are called. tables, figures: by the words that tell them apart. Nothing is computed before it
-    is asked for.
+    is asked for. A line chosen in a table is what `chosen_line` gives in the run that follows.
     """
     with st.container(horizontal=True, gap="small", key=f"{name}_menu"):
         show_table = st.toggle("Data as table", key=f"{name}_table")
@@ -52,7 +59,10 @@ def data_menu(
     if show_table:
         for title, table in tables.items():
             st.markdown(f"**{title}**")
-            st.dataframe(table(), hide_index=True, key=f"{name}_data_{title}", alt=f"{name}, {title}, as numbers.")
+            st.dataframe(
+                table(), hide_index=True, key=f"{name}_data_{title}", on_select="rerun", selection_mode="single-row",
+                alt=f"{name}, {title}, as numbers. Choose a line to ring its mark.",
+            )  # fmt: skip
     if code is not None and show_code:
         st.code(code(), language="python")
 

@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from embedviz.numbers import count
 from embedviz.safe_text import markdown_message, markdown_text
-from embedviz.ui import address
+from embedviz.ui import address, parts
 
 _CSS = Path(__file__).with_name("frame.css")
 NOTES_AT_ONCE = 2
@@ -82,16 +82,21 @@ class Frame:
 
     def write_address(self) -> bool:
         """Write the page's values into the address, at its end; False where one is too long for a link."""
+        parts.keep_open()
         return address.write(self.parameters)
 
 
-def page(label: str, parameters: Sequence[address.Parameter] = ()) -> Frame:
-    """Open the page of this name: settings, style, address, navigation, claim. The first line of every page."""
+def page(label: str, parameters: Sequence[address.Parameter] = (), names_of_parts: Sequence[str] = ()) -> Frame:
+    """Open the page of this name: settings, style, address, navigation, claim. The first line of every page.
+
+    names_of_parts: of its closed parts, which the address names where they are open.
+    """
     here = next(known for known in PAGES if known.label == label)
     st.set_page_config(page_title=f"{label} · embedviz", layout="wide", initial_sidebar_state="collapsed")
     st.html(_CSS)
-    everything = (PROJECTOR, *parameters)
+    everything = (PROJECTOR, *parameters, parts.parts_parameter(*names_of_parts))
     notes = tuple(address.restore(everything))
+    parts.open_asked()
     projector = st.session_state["projector"] == "true"
     controls = _projector_top(here) if projector else _top(here)
     return Frame(projector, notes, everything, controls)

@@ -9,6 +9,34 @@ import streamlit as st
 
 from embedviz.errors import EmbedvizError
 from embedviz.safe_text import markdown_message, markdown_text
+from embedviz.ui.address import Parameter
+
+_ASKED, _DRAWN = "parts asked", "parts drawn"
+
+
+def parts_parameter(*names: str) -> Parameter:
+    """The address's list of open parts, such as `open=ids,sums`."""
+
+    def read(value: str) -> str:
+        if not set(value.split(",")) <= set(names):
+            raise ValueError(value)
+        return value
+
+    return Parameter("open", "", read)
+
+
+def open_asked() -> None:
+    """Open the parts that a link asks for, before any is drawn."""
+    asked = st.session_state.get("open", "")
+    if asked and asked != st.session_state.get(_ASKED):
+        for name in asked.split(","):
+            st.session_state[f"part_{name}"] = True
+    st.session_state[_DRAWN] = []
+
+
+def keep_open() -> None:
+    """Keep the list of open parts for the address, after all are drawn."""
+    st.session_state["open"] = st.session_state[_ASKED] = ",".join(st.session_state[_DRAWN])
 
 
 @contextmanager
@@ -18,6 +46,8 @@ def closed_part(title: str, name: str, needs: object = True) -> Iterator[bool]:
     What a person must mend (EmbedvizError) is said inside it; the rest of the page stays.
     """
     with st.expander(markdown_text(title), key=f"part_{name}", on_change="rerun") as box:
+        if box.open:
+            st.session_state.setdefault(_DRAWN, []).append(name)
         if box.open and needs is None:
             st.markdown("The model is on its way; this part needs it.")
         try:

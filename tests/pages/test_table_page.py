@@ -16,6 +16,8 @@ from tiny_models import save
 
 Opened = Callable[..., AppTest]
 
+SUM = ("sum_a", "sum_b", "sum_c", "sum_expected")
+
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
@@ -180,17 +182,17 @@ def test_ids_can_be_shuffled(opened: Opened) -> None:
 
 def test_sums_are_said_in_both_notations_and_failures_as_failures(opened: Opened) -> None:
     page = part(opened(), "sums")
-    for k, text in enumerate(("bank", "river", "crane", "seal")):
-        page.text_input(key=f"table_sum_{k}").set_value(text)
+    for field, text in zip(SUM, ("bank", "river", "crane", "seal"), strict=True):
+        page.text_input(key=field).set_value(text)
     page.run()
     assert "␣river is to ␣bank as ␣crane is to …" in said(page)
     assert "␣bank − ␣river + ␣crane is nearest to" in said(page)
     assert "␣bank, ␣river and ␣crane are left out." in said(page)
     assert "The expected ␣seal comes" in said(page)
-    page.text_input(key="table_sum_0").set_value("").run()
+    page.text_input(key="sum_a").set_value("").run()
     assert "One of the words is blank" in said(page, "error") + "".join(one.value for one in page.error)
-    for k in range(3):
-        page.text_input(key=f"table_sum_{k}").set_value("bank")
+    for field in SUM[:3]:
+        page.text_input(key=field).set_value("bank")
     page.run()
     assert "All three are ␣bank" in said(page, "warning")
 
@@ -198,9 +200,9 @@ def test_sums_are_said_in_both_notations_and_failures_as_failures(opened: Opened
 def test_words_are_placed_along_two_axes_and_a_bad_pair_is_answered(opened: Opened) -> None:
     page = part(opened(), "axes")
     assert "is left out by these two axes" in said(page)
-    page.text_area(key="table_words").set_value(", ".join(f"word{k}" for k in range(500))).run()
+    page.text_area(key="placed").set_value(", ".join(f"word{k}" for k in range(500))).run()
     assert "60 of 500 words are shown." in said(page, "warning")
-    page.text_area(key="table_up").set_value("small").run()
+    page.text_area(key="up").set_value("small").run()
     assert "An axis needs two words a line" in "".join(one.value for one in page.error)
 
 
@@ -225,6 +227,28 @@ def test_the_map_is_made_once_and_zooms_to_a_token(opened: Opened) -> None:
         page.run()
         assert not page.exception, page.exception
     assert "every row of the table" in json.dumps(figure(page, "table_map_None"))
-    page.text_input(key="table_map_word").set_value("#300").run()
+    page.text_input(key="find").set_value("#300").run()
     assert "ringed rows are in sight" in said(page)
     assert "ringed: the chosen token" in json.dumps(figure(page, "table_map_300"))
+
+
+def test_a_link_opens_parts_with_their_words(opened: Opened) -> None:
+    page = opened(open="sums,axes", sum_a="river", sum_b="bank", sum_c="crane", sum_centre="true", placed="bank, seal")
+    assert page.text_input(key="sum_a").value == "river"
+    assert page.toggle(key="sum_centre").value is True
+    assert page.text_area(key="placed").value == "bank, seal"
+    assert page.query_params["open"] == "sums,axes"
+    page.session_state["part_axes"] = False
+    page.run()
+    assert page.query_params["open"] == "sums"
+    assert "open = sums,nothing" in said(opened(open="sums,nothing"), "warning").replace("\u2060", "")
+
+
+def test_a_line_chosen_in_the_data_rings_its_mark(opened: Opened) -> None:
+    page = opened()
+    page.toggle(key="table_table").set_value(True).run()
+    assert not [trace for trace in figure(page, "table_rows")["data"] if trace.get("name") == "ring"]
+    page.session_state["table_data_rows"] = {"selection": {"rows": [1], "columns": [], "cells": []}}
+    page.run()
+    for key in ("table_rows", "table_cosines"):
+        assert len([trace for trace in figure(page, key)["data"] if trace.get("name") == "ring"]) == 1
