@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from embedviz.comparison import Comparison, compare
 from embedviz.errors import BadInput
-from embedviz.meaning import Meaning
+from embedviz.meaning import Meaning, notes_of
 from embedviz.neighbours import Neighbour, Neighbours, nearest, rank_of
 from embedviz.numbers import count, decimal
 from embedviz.table import EmbeddingTable
-from embedviz.tokens import Vocabulary
+from embedviz.tokens import Vocabulary, visible
+from embedviz.vocabulary_search import entry_list
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +51,11 @@ class Analogy:
         if not self.neighbours.nearest:
             return f"{self.sum}: no row is left to compare it with."
         best = self.neighbours.nearest[0]
+        labels = list(dict.fromkeys(one.label for one in (self.a, self.b, self.c)))
+        left = "is" if len(labels) == 1 else "are"
         return (
             f"{self.sum} is nearest to {best.entry.label} {decimal(best.value)}; a random row "
-            f"{decimal(self.neighbours.baseline.mean)}. {self.a.label}, {self.b.label} and {self.c.label} are left out."
+            f"{decimal(self.neighbours.baseline.mean)}. {_joined(labels)} {left} left out."
         )
 
     @property
@@ -75,7 +78,7 @@ def analogy(
             f"{a.label} − {b.label} + {c.label} is all zeros: it points nowhere, so nothing is nearest to it."
         )
     neighbours = nearest(compared, vocabulary, top=top, inputs=(*a.ids, *b.ids, *c.ids))
-    return Analogy(a, b, c, centre, compared, neighbours, _notes(a, b, c))
+    return Analogy(a, b, c, centre, compared, neighbours, (*_notes(a, b, c), *_hints((a, b, c), vocabulary)))
 
 
 def _sum(a: Meaning, b: Meaning, c: Meaning) -> NDArray[np.float64]:
@@ -84,15 +87,31 @@ def _sum(a: Meaning, b: Meaning, c: Meaning) -> NDArray[np.float64]:
 
 def _notes(a: Meaning, b: Meaning, c: Meaning) -> tuple[str, ...]:
     """What equal inputs turn the sum into, and the words that are several pieces."""
-    notes = [note for one in (a, b, c) for note in one.notes]
+    notes = [*notes_of((a, b, c))]
     if a.ids == b.ids == c.ids:
         notes.append(f"All three are {a.label}: the sum is its own row, and these are its neighbours.")
     elif a.ids == b.ids or b.ids == c.ids:
         rest = c if a.ids == b.ids else a
         notes.append(f"{b.label} is added and taken away: the sum is the row of {rest.label} itself.")
     elif a.ids == c.ids:
-        notes.append(f"{a.label} is added twice: choose another word for A or C.")
-    return tuple(dict.fromkeys(notes))
+        notes.append(f"{a.label} is added twice.")
+    return tuple(notes)
+
+
+def _hints(words: tuple[Meaning, ...], vocabulary: Vocabulary) -> tuple[str, ...]:
+    """That words typed without a space before them have another row with it, where they do."""
+    listed = entry_list(vocabulary)
+    texts = dict.fromkeys(one.typed for one in words if len(one.ids) == 1 and one.typed == one.entries[0].text)
+    spaced = {text: listed.by_text[f" {text}"][0] for text in texts if f" {text}" in listed.by_text}
+    if not spaced:
+        return ()
+    others = _joined([listed.entries[id].label for id in spaced.values()])
+    which = "is another row" if len(spaced) == 1 else "are other rows"
+    return (f"No space stands before {_joined([visible(text) for text in spaced])}; {others} {which}.",)
+
+
+def _joined(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def expected(result: Analogy, vocabulary: Vocabulary, answer: Meaning) -> Neighbour:
@@ -101,7 +120,7 @@ def expected(result: Analogy, vocabulary: Vocabulary, answer: Meaning) -> Neighb
     Raises BadInput for an answer of several pieces, and for one that the list leaves out.
     """
     if len(answer.ids) != 1:
-        raise BadInput(f"The expected answer must be one token. {' '.join(answer.notes)}")
+        raise BadInput(f"The expected answer must be one token. {answer.pieces}")
     return rank_of(result.compared, vocabulary, answer.ids[0], inputs=result.inputs)
 
 

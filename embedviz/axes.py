@@ -8,6 +8,7 @@ SmolLM2 it leans .37 toward "woman" itself, so that subtracting it would move �
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,10 +18,12 @@ from numpy.typing import NDArray
 from embedviz.errors import BadInput
 from embedviz.geometry import cosine
 from embedviz.meaning import Meaning
-from embedviz.numbers import decimal, share
+from embedviz.numbers import count, decimal, share
 from embedviz.tokens import visible_line
 
 MOST_WORDS = 500
+# Words given more than once that a note names; the rest is counted.
+MOST_NAMED = 5
 # Below this share of its length in the second direction, two axes span a line, not a plane.
 PARALLEL = 1e-6
 
@@ -72,7 +75,8 @@ class Placement:
             return "None of these rows has a length, so none has a place."
         most = int(known[np.argmax(self.left_out[known])])
         least = int(known[np.argmin(self.left_out[known])])
-        told = f"{share(float(self.left_out[most]))} of {self.words[most].label} is left out by these two axes"
+        told = f"{share(float(self.left_out[most])).capitalize()} of {self.words[most].label}"
+        told += " is left out by these two axes"
         if most != least:
             told += f", {share(float(self.left_out[least]))} of {self.words[least].label}"
         return f"{told}. The axes have cosine {decimal(self.between)} with each other."
@@ -81,6 +85,8 @@ class Placement:
 def read_pairs(typed: str) -> tuple[tuple[str, str], ...]:
     """Pairs of opposed words, one pair a line or between semicolons: `man, woman` or `man woman`, low word first.
 
+    Slashes and dashes part the words only where no comma does: `and/or, either` is a pair.
+
     Raises BadInput naming the first line that is not two words.
     """
     lines = [line.strip() for line in re.split(r"[\n;]+", typed) if line.strip()]
@@ -88,7 +94,8 @@ def read_pairs(typed: str) -> tuple[tuple[str, str], ...]:
         raise BadInput("An axis needs at least one pair of opposed words, such as: man, woman.")
     pairs = []
     for line in lines:
-        words = [part.strip() for part in re.split(r"[,\t/|]|\s[-–—]\s", line)]
+        between = r"[,\t]" if re.search(r"[,\t]", line) else r"[/|]|\s[-–—]\s"
+        words = [part.strip() for part in re.split(between, line)]
         words = line.split() if len(words) == 1 else words
         if len(words) != 2 or not all(words):
             found = sum(map(bool, words))
@@ -102,11 +109,31 @@ def read_words(typed: str, most: int = MOST_WORDS) -> tuple[tuple[str, ...], int
 
     Where there are commas, semicolons or tabs, spaces belong to the words. Raises BadInput for an empty list.
     """
-    parts = re.split(r"[,;\t\n]+", typed) if re.search(r"[,;\t]", typed) else typed.split()
-    words = tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+    words = tuple(dict.fromkeys(_listed(typed)))
     if not words:
         raise BadInput("No words were given: type some, with commas between them.")
     return words[:most], len(words)
+
+
+def _listed(typed: str) -> list[str]:
+    parts = re.split(r"[,;\t\n]+", typed) if re.search(r"[,;\t]", typed) else typed.split()
+    return [part.strip() for part in parts if part.strip()]
+
+
+def list_notes(typed: str, used: int, verb: str) -> tuple[str, ...]:
+    """What a reader of a list must know first: how many of its words are used, and which were given more than once."""
+    times = Counter(_listed(typed))
+    notes = [] if used >= len(times) else [f"{count(used)} of {count(len(times))} words are {verb}."]
+    again = [word for word, number in times.items() if number > 1]
+    if len(again) == 1:
+        number = times[again[0]]
+        often = "twice" if number == 2 else f"{count(number)} times"
+        notes.append(f"{visible_line(again[0])} was given {often}.")
+    elif again:
+        named = ", ".join(visible_line(word) for word in again[:MOST_NAMED])
+        rest = f" and {count(len(again) - MOST_NAMED)} more" if len(again) > MOST_NAMED else ""
+        notes.append(f"Given more than once: {named}{rest}.")
+    return tuple(notes)
 
 
 def axis(pairs: Sequence[tuple[Meaning, Meaning]]) -> Axis:

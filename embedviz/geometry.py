@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import TypeVar
 
 import numpy as np
@@ -89,8 +90,9 @@ def nearest_directions(
         ids[batch], values[batch] = _largest(cosines, k)
         return int(batch.stop)
 
-    with ThreadPoolExecutor(threads) as pool:
-        for done in pool.map(compare, batches(len(places), BATCH)):
+    parts = batches(len(places), BATCH)
+    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+        for done in pool.map(compare, parts) if pool else map(compare, parts):
             if told is not None:
                 told(done)
     return ids, values
@@ -148,3 +150,21 @@ def neighbours_kept(vectors: Floats, layout: Floats, k: int = 15, sample: int = 
     drawn = drawn[~itself].reshape(len(asked), k)
     kept = (true[:, :, None] == drawn[:, None, :]).any(axis=2)
     return float(kept.mean())
+
+
+def procrustes(points: Floats, onto: Floats) -> NDArray[np.float64]:
+    """The turn and reflection that brings points nearest to others: points @ it ≈ onto (Schönemann 1966).
+
+    points, onto: (point, component), both taken about the mean of the points that are finite in both.
+    Returns (component, component), orthogonal: it never scales. Without two points that differ it changes nothing.
+    """
+    both = finite(points) & finite(onto)
+    same = np.eye(points.shape[1])
+    if both.sum() < 2:
+        return same
+    a, b = (np.asarray(side[both], dtype=np.float64) for side in (points, onto))
+    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+    if not np.isfinite(lengths := np.linalg.norm(a) * np.linalg.norm(b)) or lengths == 0:
+        return same
+    left, strengths, right = np.linalg.svd(a.T @ b / lengths)
+    return left @ right if strengths[0] > 0 else same

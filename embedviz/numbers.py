@@ -19,6 +19,12 @@ def decimal(value: float, digits: int = 2) -> str:
     return written.replace("-", "−").replace("0.", ".", 1) if abs(float(written)) < 1 else written.replace("-", "−")
 
 
+def told_apart(first: float, second: float) -> tuple[str, str]:
+    """Two cosines of one sentence: with more digits than two where they differ and would be written alike."""
+    written = [(decimal(first, digits), decimal(second, digits)) for digits in range(2, 8)]
+    return next((pair for pair in written if pair[0] != pair[1]), written[0])
+
+
 def probability(value: float) -> str:
     """A probability: `.773`, and `<.001` below .0005."""
     return "<.001" if 0 < value < 0.0005 else decimal(value, 3)
@@ -47,8 +53,11 @@ def count(value: int) -> str:
 
 
 def share(value: float) -> str:
-    """A share of 1 in whole per cent: `76%`."""
-    return f"{value:.0%}"
+    """A share of 1 in whole per cent: `76%`; `over 99%` and `under 1%` for what is nearly all and nearly nothing."""
+    written = f"{value:.0%}"
+    if written == "100%" and value < 1:
+        return "over 99%"
+    return "under 1%" if written == "0%" and value > 0 else written
 
 
 def things(number: int, one: str, many: str | None = None) -> str:

@@ -6,13 +6,19 @@ Tests run every one of them and compare.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from embedviz.analogy import Analogy
 from embedviz.axes import Placement
 from embedviz.comparison import Metric
-from embedviz.meaning import Meaning
+from embedviz.edits import Edit
+from embedviz.meaning import Meaning, one_token
 from embedviz.models.catalog import Hub, ModelSpec
+from embedviz.occurrences import Occurrence
 from embedviz.tokens import Tokens
+
+if TYPE_CHECKING:
+    from embedviz.models.language_model import LanguageModel
 
 _BUNDLED = """\
 # Run this in the project's folder, with its own Python.
@@ -31,6 +37,18 @@ _SCORES = """\
 with torch.inference_mode():
     vectors = model.get_input_embeddings()(inputs.input_ids)  # (1, {tokens}, {dimensions}): one table row a token
     scores = model(inputs_embeds=vectors).logits[0, -1]  # one score for each of the {rows} entries
+
+best = scores.softmax(-1).topk({top})
+for probability, id in zip(best.values.tolist(), best.indices.tolist()):
+    print(id, repr(tokenizer.decode([id])), f"{{probability:.3f}}")"""
+
+_EDITS = """\
+ids = {start}tokenizer({text!r}{cut}).input_ids
+with torch.inference_mode():
+    table = model.get_input_embeddings().weight
+    rows = table[ids]  # ({tokens}, {dimensions}): one table row a token, a copy
+{edits}
+    scores = model(inputs_embeds=rows[None]).logits[0, -1]
 
 best = scores.softmax(-1).topk({top})
 for probability, id in zip(best.values.tolist(), best.indices.tolist()):
@@ -102,6 +120,28 @@ made = stored(model.spec) or make(model).result()  # UMAP on the rows by cosine,
 print(len(made.ids), "points,", f"{{made.kept:.3f}} of the true neighbours kept")"""
 
 
+_USES = """\
+layer, start = {layer}, {start}
+vectors, senses = [], []
+for sentence, begin, end, sense in uses:
+    read = tokenizer(sentence, return_offsets_mapping=True)
+    places = [k for k, (a, b) in enumerate(read["offset_mapping"]) if a < end and b > begin]
+    added = [] if read["input_ids"][:1] == start else start  # some tokenizers put it there by themselves
+    ids = torch.tensor([added + read["input_ids"]])
+    with torch.inference_mode():
+        states = model(input_ids=ids, output_hidden_states=True).hidden_states
+    states = (model.get_input_embeddings()(ids), *states[1:])  # layer 0 is the table row, without a position
+    vectors.append(states[layer][0, [k + len(added) for k in places]].mean(0))  # the mean of the word's pieces
+    senses.append(sense)
+
+units = torch.nn.functional.normalize(torch.stack(vectors), dim=-1)
+cosines = units @ units.T
+same = torch.tensor([[a == b for b in senses] for a in senses])
+different_use = ~torch.eye(len(uses), dtype=torch.bool)
+print("same sense", f"{{cosines[same & different_use].mean():.3f}}")
+print("other sense", f"{{cosines[~same].mean():.3f}}")"""
+
+
 def _opening(spec: ModelSpec) -> str:
     """The lines that load tokenizer and model."""
     auto = "AutoModelForCausalLM" if spec.next_token_head else "AutoModel"
@@ -160,6 +200,14 @@ def map_code(model: str) -> str:
     return _MAP.format(model=model)
 
 
+def senses_code(spec: ModelSpec, occurrences: Sequence[Occurrence], layer: int, *, start_token: bool = True) -> str:
+    """Code for how alike the uses of a word are at one layer, within a sense and between senses."""
+    uses = ",\n".join(f"    {(one.sentence, one.start, one.end, one.sense)!r}" for one in occurrences)
+    start = f"[tokenizer.convert_tokens_to_ids({spec.start_token!r})]" if start_token and spec.start_token else "[]"
+    return "\n".join([_opening(spec), f"uses = [  # sentence, start and end of the word, sense\n{uses},\n]",
+                      _USES.format(layer=layer, start=start)])  # fmt: skip
+
+
 def thread_code(spec: ModelSpec, tokens: Tokens, *, rows: int, dimensions: int, top: int) -> str:
     """Code for the thread: scores from rows, or the states' lengths for a model that has no next token."""
     cut = f", truncation=True, max_length={len(tokens)}" if tokens.total > len(tokens) else ""
@@ -173,3 +221,40 @@ def thread_code(spec: ModelSpec, tokens: Tokens, *, rows: int, dimensions: int, 
             body,
         ]
     )
+
+
+def edits_code(model: LanguageModel, tokens: Tokens, edits: Sequence[Edit], *, top: int) -> str:
+    """Code for the next-token scores with edits done on the rows, each edit a line."""
+    lines = [line for edit in edits for line in _edit_lines(model, edit)]
+    # Where the tokenizer puts the start token first by itself, the text's own ids hold it already.
+    own = tokens.start_token and model.vocabulary.tokenise("").ids[:1] != tokens.ids[:1]
+    body = _EDITS.format(
+        start=f"[{tokens.ids[0]}] + " if own else "",
+        text=tokens.text,
+        cut=f", truncation=True, max_length={len(tokens) - own}" if tokens.total > len(tokens) else "",
+        tokens=len(tokens),
+        dimensions=model.table.dimensions,
+        edits="\n".join(f"    {line}" for line in lines),
+        top=top,
+    ).replace("copy\n\n", "copy\n")
+    return f"{_opening(model.spec)}\n{body}"
+
+
+def _edit_lines(model: LanguageModel, edit: Edit) -> list[str]:
+    row, dimensions = f"rows[{edit.position}]", model.table.dimensions
+    seeded = f"generator=torch.Generator().manual_seed({edit.seed})"
+    if edit.operation in ("swap", "slide"):
+        found = one_token(model, edit.target)
+        way = "" if edit.operation == "swap" else f"{1 - edit.value!r} * {row} + {edit.value!r} * "
+        return [f"{row} = {way}table[{found.ids[0]}]  # {found.entries[0].text!r}"]
+    return {
+        "scale": [f"{row} *= {edit.value!r}"],
+        "zero": [f"{row} = 0"],
+        "mean": [f"{row} = table.mean(0)"],
+        "shuffle": [f"{row} = {row}[torch.randperm({dimensions}, {seeded})]"],
+        "noise": [
+            f"noise = torch.randn({dimensions}, {seeded})",
+            f"{row} += noise * ({edit.value!r} * {row}.norm() / noise.norm())",
+        ],
+        "paste": [f"{row} = torch.tensor({list(edit.values)})"],
+    }[edit.operation]

@@ -13,7 +13,8 @@ import tempfile
 import threading
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,11 +22,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embedviz.errors import BadInput, EmbedvizError
+from embedviz.errors import BadInput
 from embedviz.models.prepare import cache_folder, ready
 from embedviz.models.spec import Folder, ModelSpec, folder_key
 from embedviz.numbers import count, share, things
-from embedviz.projection.umap_client import Job, UmapWorker, shared
+from embedviz.projection.job import Job
+from embedviz.projection.umap_client import UmapWorker, shared
 from embedviz.table import Vectors
 from embedviz.vocabulary_search import entry_list
 
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 SETTINGS: dict[str, Any] = {"n_neighbors": 10, "min_dist": 0.1, "spread": 2.0, "repulsion_strength": 2.0}
 SEED = 0
 FEWEST_IN_SIGHT = 40
-FORMAT = 1  # raise it when maps kept by older versions must not be used any more
+FORMAT = 2  # raise it when maps kept by older versions must not be used any more
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,7 @@ class TableMap:
     layout: (point, 2) float32; only relative distances mean anything.
     lengths: (point,) float32, of the rows.
     kept: the share of a row's 15 true neighbours by cosine that are among its 15 nearest points.
+    note: why it is not kept on disk; empty if it is.
     rows: of the whole table. special, unused, zero: rows without a place: control entries and the unknown entry, rows
         that no text selects, rows without length.
     """
@@ -62,6 +65,7 @@ class TableMap:
     special: int
     unused: int
     zero: int
+    note: str = ""
 
     @property
     def sentence(self) -> str:
@@ -70,7 +74,8 @@ class TableMap:
         parts += [] if not self.unused else [things(self.unused, "unused row")]
         parts += [] if not self.zero else [things(self.zero, "row without length", "rows without length")]
         left_out = f" Left out of {count(self.rows)} rows: {', '.join(parts)}." if parts else ""
-        return f"{share(self.kept)} of a row's true neighbours are among its nearest here.{left_out}"
+        kept = f"{share(self.kept).capitalize()} of a row's true neighbours are among its nearest here."
+        return " ".join(filter(None, [kept + left_out, self.note]))
 
     def place(self, id: int) -> int:
         """The point of an id. Raises BadInput for a row without a place."""
@@ -177,11 +182,34 @@ def _frozen(map: TableMap) -> TableMap:
     return map
 
 
-def _store(map: TableMap, spec: ModelSpec) -> None:
-    """Keep a map under its own name at once and whole, and let maps of earlier versions of the model go."""
+def cannot_keep(spec: ModelSpec) -> str:
+    """Why a map of this model could not be kept, before it is made; empty if it can."""
     file = file_of(spec)
     if file is None:
-        return  # a model made in memory has no name to keep it under
+        return ""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=file.parent):
+            return ""
+    except OSError as error:
+        return _not_kept(file, error)
+
+
+def _not_kept(file: Path, error: OSError) -> str:
+    return (
+        f"The map cannot be kept in {file.parent} ({error.strerror or error}) and lasts until the app ends: free some "
+        "space, or choose another folder with EMBEDVIZ_CACHE."
+    )
+
+
+def _store(map: TableMap, spec: ModelSpec) -> str:
+    """Keep a map under its own name at once and whole, and let maps of earlier versions of the model go.
+
+    Returns why it is not kept, where it is not.
+    """
+    file = file_of(spec)
+    if file is None:
+        return ""  # a model made in memory has no name to keep it under
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         handle, partial = tempfile.mkstemp(dir=file.parent, suffix=".partial")
@@ -200,32 +228,55 @@ def _store(map: TableMap, spec: ModelSpec) -> None:
         except BaseException:
             Path(partial).unlink(missing_ok=True)
             raise
+    except OSError as error:
+        return _not_kept(file, error)
+    with suppress(OSError):
         for other in file.parent.iterdir():
             if other != file and re.fullmatch(re.escape(_name(spec)) + r"-[0-9a-f]{12}\.npz", other.name):
                 other.unlink(missing_ok=True)
-    except OSError as error:
-        raise EmbedvizError(
-            f"The map was made but cannot be kept in {file.parent} ({error.strerror or error}): free some space, or "
-            "choose another folder with EMBEDVIZ_CACHE."
-        ) from error
+    return ""
 
 
 # Making one.
 
-_making: dict[str, Job[TableMap]] = {}
+# For each model the last job, and how many wait for it.
+_making: dict[str, tuple[Job[TableMap], int]] = {}
 _making_lock = threading.Lock()
 
 
 def make(model: LanguageModel, worker: UmapWorker | None = None) -> Job[TableMap]:
     """Have the map made and kept on disk; whoever asks while it is being made gets the same job.
 
-    Raises BadInput for a table with too few rows that differ.
+    A map that cannot be kept is made all the same, and says so. Raises BadInput for a table with too few rows that
+    differ.
     """
     with _making_lock:
-        running = _making.get(model.spec.name)
-        if running is None or running.done:
-            running = _making[model.spec.name] = _start(model, worker or shared())
-        return running
+        job, waiting = _making.get(_key(model.spec), (None, 0))
+        if job is None or job.done:
+            job, waiting = _start(model, worker or shared()), 0
+        _making[_key(model.spec)] = job, waiting + 1
+        return job
+
+
+def leave(job: Job[TableMap]) -> None:
+    """Stop waiting for a map. Its making stops only with the last of those who asked for it."""
+    with _making_lock:
+        for key, (running, waiting) in _making.items():
+            if running is job:
+                _making[key] = job, waiting - 1
+                if waiting <= 1:
+                    job.cancel()
+
+
+def found(spec: ModelSpec) -> TableMap | None:
+    """The map kept on disk, or the one that this process made and could not keep; None where there is neither."""
+    with _making_lock:
+        job, _ = _making.get(_key(spec), (None, 0))
+    return stored(spec) or (job.so_far if job is not None and job.done else None)
+
+
+def _key(spec: ModelSpec) -> str:
+    return str(file_of(spec) or spec.name)
 
 
 def _start(model: LanguageModel, worker: UmapWorker) -> Job[TableMap]:
@@ -243,8 +294,7 @@ def _start(model: LanguageModel, worker: UmapWorker) -> Job[TableMap]:
             np.round(layout - np.median(layout, axis=0), 4), table.lengths[ids], kept,
             rows=table.rows, special=len(kinds) - unused, unused=unused, zero=zero,
         )  # fmt: skip
-        _store(made, model.spec)
-        return _frozen(made)
+        return _frozen(replace(made, note=_store(made, model.spec)))
 
     rows = table.values if len(ids) == table.rows else table.values[ids]
     return worker.place_all(rows, SETTINGS, finish, seed=SEED)

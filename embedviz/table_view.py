@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from embedviz.axes import read_words
+from embedviz.axes import list_notes, read_words
 from embedviz.comparison import Baseline, compare
 from embedviz.geometry import cosine
 from embedviz.id_order import next_ids
-from embedviz.meaning import Meaning, meaning, word
+from embedviz.meaning import Meaning, meaning, notes_of, word
 from embedviz.neighbours import nearest
-from embedviz.numbers import coordinate, count, decimal, length
+from embedviz.numbers import coordinate, count, decimal, length, told_apart
 from embedviz.table import Vectors
-from embedviz.vocabulary_search import entry_list, search
+from embedviz.vocabulary_search import entry_list, is_id, search
 
 if TYPE_CHECKING:
     from embedviz.models.language_model import LanguageModel
@@ -34,6 +34,8 @@ GROUPS_OF_CELLS = 24
 # Bins of the histogram of cosines, from −1 to 1.
 BINS = 100
 NEAREST, NEXT = 5, 3
+# Letters of a label that the line under the strips has room for, on a projector too.
+LONGEST_NAME = 16
 
 Group = Literal["chosen", "nearest", "next", "listed"]
 
@@ -94,30 +96,32 @@ class TableView:
     @property
     def sentence(self) -> str:
         """The numbers that the claim rests on, and the word that it fails where it does."""
-        said = [f"nearest row {one.label} {decimal(one.cosine)}" for one in self.group("nearest")[:1]]
-        following = sorted(self.group("next"), key=lambda one: one.rank)[:1]
-        said += [f"next id {one.label} {decimal(one.cosine)}" for one in following]
+        near, following = self.group("nearest")[:1], sorted(self.group("next"), key=lambda one: one.rank)[:1]
+        written = [decimal(one.cosine) for one in (*near, *following)]
+        if near and following:
+            written = [*told_apart(near[0].cosine, following[0].cosine)]
+        said = [f"nearest row {one.label} {written[0]}" for one in near]
+        said += [f"next id {one.label} {written[-1]}" for one in following]
         listed = self.group("listed")
         said += [f"{one.label} {decimal(one.cosine)}" for one in listed[:3]]
         name = self.chosen.label if self.chosen.id is None else f"{self.chosen.label}, id {self.chosen.id}"
         told = f"{name}: {'; '.join([*said, f'a random row {decimal(self.baseline.mean)}'])}."
-        near = self.group("nearest")
         if near and following and following[0].cosine >= near[0].cosine:
-            told += f" Not in this case: {decimal(near[0].cosine)} against {decimal(following[0].cosine)}."
+            told += f" Not in this case: {written[0]} against {written[1]}."
         return told
 
 
 def view(model: LanguageModel, typed: str) -> TableView:
     """What the page shows for a typed text: one token, one id (`#5461` or a number), or several words.
 
-    Words with commas between them, or more than two with spaces, are a list: the first one beside the others. A mark
-    `␣` is a space. Raises BadInput for an empty text, an id out of range, and a row without length.
+    `read` says which. Of a list, the first word stands beside the others. Raises BadInput for an empty text, an id out
+    of range, and a row without length.
     """
-    text = typed.replace("␣", " ")
-    words, listed = words_of(model, text)
-    chosen, notes = words[0], [note for one in words for note in one.notes]
-    if not listed:
-        notes = [" ".join([*notes, *_nothing_contains(model, text, chosen)])] if notes else []
+    asked = read(model, typed)
+    words, chosen, listed = asked.words, asked.words[0], len(asked.words) > 1
+    notes = [*asked.notes, *notes_of(words)]
+    if chosen.pieces and not listed:
+        notes = [" ".join([*notes, *_nothing_contains(model, chosen.typed, chosen)])]
     table, vocabulary = model.table, model.vocabulary
     compared = compare(table, chosen.vector)
     found = nearest(compared, vocabulary, top=NEAREST, inputs=chosen.ids)
@@ -151,28 +155,35 @@ def view(model: LanguageModel, typed: str) -> TableView:
     )
 
 
-def words_of(model: LanguageModel, text: str) -> tuple[list[Meaning], bool]:
-    """What was typed, as one thing or as a list of several, and whether it is a list."""
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What was typed: one thing, or the words of a list. notes: how it was read, where that is not plain."""
+
+    words: tuple[Meaning, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read(model: LanguageModel, typed: str) -> Asked:
+    """Read a typed text: an entry's own text, an id, a text in quotes, a list of words, or else a text.
+
+    Commas, semicolons, tabs, line breaks and spaces between words make a list. A mark `␣` is a space. Raises BadInput
+    for an empty text and an id out of range.
+    """
+    text = typed.replace("␣", " ")
     known = entry_list(model.vocabulary).by_text
-    if text in known:
-        return [meaning(model, text)], False
-    if text.strip() in known and text.strip().isdigit():
-        return [meaning(model, text.strip())], False
-    if re.fullmatch(r"\s*[+-]?[0-9]{2,}\s*", text):
-        return [meaning(model, f"#{text.strip()}")], False
-    if re.search(r"[,;\t\n]", text) or len(text.split()) > 2:
-        words, total = read_words(text)
-        if len(words) > 1:
-            found = [word(model, one) for one in words]
-            cut = total - len(words)
-            if cut:
-                found[0] = _with_note(found[0], f"{count(len(words))} of {count(total)} words are read.")
-            return found, True
-    return [meaning(model, text)], False
-
-
-def _with_note(one: Meaning, note: str) -> Meaning:
-    return Meaning(one.typed, one.entries, one.vector, (*one.notes, note))
+    if text in known or is_id(model.vocabulary, text):
+        return Asked((meaning(model, text),))
+    if quoted := re.fullmatch(r'\s*["“](.+)["”]\s*', text, re.DOTALL):
+        return Asked((meaning(model, quoted[1]),))
+    apart = re.search(r"[,;\t\n]", text)
+    if not any(map(str.isalnum, text)) or not (apart or len(text.split()) > 1):
+        single = text.rstrip() if text.rstrip() in known else text
+        return Asked((meaning(model, single),))
+    listed, _ = read_words(text)
+    notes = list_notes(text, len(listed), "read")
+    if not apart and len(listed) > 1:
+        notes = (*notes, f"Read as a list of {count(len(listed))} words; in quotes it is one text.")
+    return Asked(tuple(word(model, one) for one in listed), notes)
 
 
 def _nothing_contains(model: LanguageModel, text: str, chosen: Meaning) -> list[str]:
@@ -213,6 +224,7 @@ def order_sentence(view: TableView, coordinates: float, *, by_value: bool) -> tu
     if not by_value:
         return (f"In the table's own order, each cell one of {count(view.dimensions)} numbers.",)
     label = view.chosen.label
+    label = label if len(label) <= LONGEST_NAME else label[: LONGEST_NAME - 1] + "…"
     mean = f"{coordinates:.0f}" if coordinates == round(coordinates) else f"about {coordinates:.0f}"
     cell = "one coordinate" if coordinates == 1 else f"the mean of {mean} coordinates"
     return (

@@ -26,6 +26,13 @@ Span = tuple[int, int]
 
 # The marks of pages, tables and figures for characters that cannot be seen (one function, `visible`, for all of them).
 MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
+# Characters without a shape, shown by their code: those that turn the direction of a line, C1 controls, soft hyphen,
+# separators, zero-width space, word joiner, byte order mark. The two joiners keep what they join (emoji, Persian,
+# Hindi) in one piece, and are shown only where they join nothing.
+_UNSEEN = re.compile(
+    "[\u0080-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]"
+    r"|(?<!\S)[\u200c\u200d]+|[\u200c\u200d]+(?!\S)"
+)
 
 
 @dataclass(frozen=True)
@@ -53,11 +60,11 @@ class Entry:
         """The text with visible marks; never blank, even for a joiner or a combining mark that stands alone."""
         if self.kind != "text":
             return self.text
-        categories = {unicodedata.category(character)[0] for character in visible(self.text)}
+        categories = {unicodedata.category(character)[0] for character in map(_pictured, self.text)}
         if categories <= {"M"} and self.text:
             return "◌" + self.text
         if categories <= {"C", "Z", "M"}:
-            return " ".join(f"U+{ord(character):04X}" for character in self.text) or f"empty entry {self.id}"
+            return " ".join(map(_code, self.text)) or f"empty entry {self.id}"
         return visible(self.text)
 
     @property
@@ -110,14 +117,23 @@ class Tokens:
 
 def visible_parts(text: str) -> list[tuple[bool, str]]:
     """Cut a text into runs of marks (True) and of characters as they are (False)."""
-    marked = ((MARKS.get(character), character) for character in text)
-    runs = groupby(((mark is not None, mark or shown_control(character)) for mark, character in marked), lambda x: x[0])
+    unseen = {place for found in _UNSEEN.finditer(text) for place in range(*found.span())}
+    shown = ((k in unseen, _code(one) if k in unseen else _pictured(one), one in MARKS) for k, one in enumerate(text))
+    runs = groupby(((by_code or is_mark, part) for by_code, part, is_mark in shown), lambda x: x[0])
     return [(is_mark, "".join(part for _, part in run)) for is_mark, run in runs]
 
 
 def visible(text: str) -> str:
-    """Show spaces, newlines, tabs and other unseen characters by the marks of `MARKS`."""
+    """Show spaces, newlines, tabs and other unseen characters by the marks of `MARKS`, or by their code."""
     return "".join(part for _, part in visible_parts(text))
+
+
+def _code(character: str) -> str:
+    return f"U+{ord(character):04X}"
+
+
+def _pictured(character: str) -> str:
+    return MARKS.get(character) or shown_control(character)
 
 
 def shown_control(character: str) -> str:
@@ -340,61 +356,10 @@ def shared_characters(text: str, entries: Sequence[Entry], spans: Sequence[Span]
     return parts
 
 
-def read_marked(line: str) -> tuple[str, Span | None]:
-    """Take the brackets off a line such as `The [bank] was steep.`: the plain text and the span of the word.
-
-    The first pair of brackets that holds something marks the word; without one the span is None.
-    """
-    found = re.search(r"\[([^\[\]]+)\]", line)
-    if not found:
-        return line, None
-    word = found[1]
-    return line[: found.start()] + word + line[found.end() :], (found.start(), found.start() + len(word))
-
-
-def find_word(text: str, word: str) -> list[Span]:
-    """Every place where `word` stands as a whole word, in order; literal, capitals told apart only if need be.
-
-    A word ends where letters, digits and their combining marks end, so `bank` is not found in `embankment`, and `C++`
-    or `(bank` are looked for as they are. If the exact spelling is nowhere, capitals are ignored.
-    """
-    word = word.strip()
-    if not word:
-        raise BadInput("No word was given: name the word, or put it in [square brackets].")
-    exact = [m.span() for m in re.finditer(re.escape(word), text)]
-    spans = [span for span in exact if _is_whole(text, *span)]
-    if spans:
-        return spans
-    # Not casefold: it can change the length of a text, and the spans are places in the text as typed.
-    loose = [m.span() for m in re.finditer(re.escape(word), text, re.IGNORECASE)]
-    return [span for span in loose if _is_whole(text, *span)]
-
-
-def _is_whole(text: str, start: int, end: int) -> bool:
-    return not (
-        (start > 0 and _in_word(text[start - 1]) and _in_word(text[start]))
-        or (end < len(text) and _in_word(text[end]) and _in_word(text[end - 1]))
-    )
-
-
-def _in_word(character: str) -> bool:
-    return character == "_" or unicodedata.category(character)[0] in "LNM"
-
-
-def locate(text: str, word: str, occurrence: int = 1) -> Span:
-    """The span of a word's n-th occurrence (1 is the first). Raises BadInput with what was found."""
-    spans = find_word(text, word)
-    if not spans:
-        raise BadInput(f"The word {visible(word)} does not stand in: {visible_line(text)}")
-    if not 1 <= occurrence <= len(spans):
-        times = "once" if len(spans) == 1 else f"{len(spans)} times"
-        raise BadInput(f"{visible(word)} stands {times} in this text; there is no occurrence {occurrence}.")
-    return spans[occurrence - 1]
-
-
 def visible_line(text: str, most: int = 60) -> str:
-    """A text on one line for a message, cut after `most` characters."""
-    shown = " ".join(text.split()) or visible(text)
+    """A text on one line for a message, cut after `most` characters; what has no shape is shown by its code."""
+    line = _UNSEEN.sub(lambda found: "".join(map(_code, found[0])), " ".join(text.split()))
+    shown = line or visible(text)
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 

@@ -21,6 +21,8 @@ from embedviz.tokens import Entry, Vocabulary, visible, visible_line
 PIECES_NAMED = 8
 # Nothing longer is spelt like a word; the comparison's work grows with it.
 LONGEST_SPELLING = 40
+_ID = re.compile(r"\s*(?:#|id\b)[\s:#]*[+-]?[0-9][0-9.,]*\s*", re.IGNORECASE)
+_NUMBER = re.compile(r"(?:[0-9]{2,}|[+-][0-9]+|[0-9]{1,3}(?:,[0-9]{3})+)\s*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +65,25 @@ def named(entries: Sequence[Entry], joint: str = ", ", most: int = PIECES_NAMED)
     return first if len(entries) <= most else f"{first} and {count(len(entries) - most)} more"
 
 
+def is_id(vocabulary: Vocabulary, typed: str) -> bool:
+    """Whether a typed text is read as an id: the one rule for pages and commands.
+
+    `#5461` and `id 5461` are ids; so is a whole number of two or more digits, or with a sign, unless it is just the
+    text of an entry. A space before a number makes it a text.
+    """
+    if _ID.fullmatch(typed):
+        return True
+    return bool(_NUMBER.fullmatch(typed)) and typed.strip() not in entry_list(vocabulary).by_text
+
+
 def by_id(vocabulary: Vocabulary, typed: str) -> Entry:
-    """The entry of an id as a person typed it (`5461` or `#5461`). Raises BadInput for what is no id of the list."""
-    number = typed.strip().removeprefix("#").strip()
+    """The entry of an id as a person typed it: `5461`, `#5461`, `#5,461` or `id 5461`.
+
+    Raises BadInput for what is no id of the list.
+    """
+    number = re.sub(r"^(?:#|id\b)[\s:#]*", "", typed.strip(), flags=re.IGNORECASE)
+    if re.fullmatch(r"[0-9]{1,3}(?:,[0-9]{3})+", number):
+        number = number.replace(",", "")
     # Longer than any list: Python itself refuses to read numbers of thousands of digits.
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", number):
         raise BadInput(
@@ -151,14 +169,16 @@ def nearest_spellings(vocabulary: Vocabulary, typed: str, most: int = 5) -> tupl
     """Entries whose spelling is nearest, best first: fewest letters put in, left out, changed or swapped with the next.
 
     Capitals and outer spaces are ignored. Among equals an equal first letter counts, then the lower id, because lower
-    ids are the more frequent tokens. Empty if half of the letters are wrong even in the nearest. All entries
-    are compared at once, letter by letter (optimal string alignment: Damerau 1964).
+    ids are the more frequent tokens. Empty if more than a third of the letters are wrong even in the nearest, and for
+    what is no word: fewer than three letters, digits, signs. All entries are compared at once, letter by letter
+    (optimal string alignment: Damerau 1964).
     """
     wanted = typed.casefold().strip()
-    if not 0 < len(wanted) <= LONGEST_SPELLING:
+    letters = sum(map(str.isalpha, wanted))
+    if len(wanted) > LONGEST_SPELLING or letters < max(3, len(wanted) - 2) or any(map(str.isdigit, wanted)):
         return ()
     listed = entry_list(vocabulary)
-    reach = max(1, (len(wanted) - 1) // 2)
+    reach = len(wanted) // 3
     texts = [(id, text.strip()) for id, text in enumerate(listed.folded) if listed.entries[id].kind == "text"]
     texts = [(id, text) for id, text in texts if text and abs(len(text) - len(wanted)) <= reach]
     if not texts:

@@ -13,15 +13,15 @@ from embedviz.figures import table as figures
 from embedviz.figures.strips import drawn_lines
 from embedviz.figures.style import sizes
 from embedviz.models.language_model import LanguageModel
-from embedviz.numbers import count
+from embedviz.numbers import count, things
 from embedviz.safe_text import markdown_text
 from embedviz.table_view import EXAMPLE, TableView, restore, view
 from embedviz.ui import frame, table_map_part
 from embedviz.ui import table_parts as parts
-from embedviz.ui.address import Parameter, choice, forget_notes
+from embedviz.ui.address import Parameter, choice, forget_notes, refuse
 from embedviz.ui.charts import chart, chosen_line, data_menu
 from embedviz.ui.model_picker import model_in_memory, model_parameter, pick_model, wait_for_model
-from embedviz.vocabulary_search import search
+from embedviz.vocabulary_search import is_id, search
 
 PRESETS = {"bank and its twins": EXAMPLE, "number words": "␣seven", "cat, dog, river": "cat, dog, river"}
 ORDERS = {"sorted": "Sorted", "table": "Table's order"}
@@ -76,6 +76,10 @@ try:
             notes += shown.notes
         except EmbedvizError as error:
             notes, old = [*notes, str(error)], True
+        last = parts.magnified(shown, projector=page.projector)[1]
+        if "table view" not in st.session_state and st.session_state["from"] > last:
+            notes.append(refuse("from", st.session_state["from"], last))
+            st.session_state["from"] = last
         st.session_state["table view"] = shown
     elif model is not None:
         hint = "Type a word, an id as #5461, or words with commas between them. Shown: the last one."
@@ -83,7 +87,8 @@ except EmbedvizError as error:
     failure, old = str(error), True
 places = drawn_lines(shown, page.projector)
 if len(shown.group("listed")) >= len(places):
-    notes.append(f"{count(len(places))} of {count(len(shown.lines))} words shown; the table has all.")
+    notes.insert(0, f"{count(len(places))} of {count(len(shown.lines))} words shown; the table has all.")
+notes = list(dict.fromkeys(notes))
 frame.show_notes(notes)
 # Each note takes a line from the pair, so that the sentence stays on the first screen.
 pair_size = replace(size, pair=size.pair - NOTE_HEIGHT * min(len(notes), frame.NOTES_AT_ONCE))
@@ -91,7 +96,7 @@ pair_size = replace(size, pair=size.pair - NOTE_HEIGHT * min(len(notes), frame.N
 with found:
     if found.open and model is not None and typed.strip():
         # An id stands in the field after a choice from a list: then its own text is what to look for.
-        by_id = typed.strip().startswith("#") and shown.chosen.id is not None
+        by_id = is_id(model.vocabulary, typed) and shown.chosen.id is not None
         text = model.vocabulary.entry(shown.chosen.id or 0).text if by_id else typed.replace("␣", " ")
         hits = search(model.vocabulary, text)
         listed = hits.entries or hits.nearest
@@ -102,7 +107,8 @@ with found:
             if rows:
                 st.session_state["word"] = f"#{listed[rows[0]].id}"
 
-        st.markdown(markdown_text(hits.sentence or f"{count(hits.total)} tokens contain it."))
+        contain = "contains" if hits.total == 1 else "contain"
+        st.markdown(markdown_text(hits.sentence or f"{things(hits.total, 'token')} {contain} it."))
         st.dataframe(
             export.entry_table(listed), hide_index=True, key=f"table_hits {typed}", on_select=choose_hit,
             selection_mode="single-row", alt="Tokens that contain the typed text. Choose one to show its row.",
@@ -148,4 +154,5 @@ data_menu(
     drawn,
     None if model is None else partial(parts.code_of, model, shown),
 )
-page.write_address()
+if not page.write_address():
+    st.markdown("Too much for a link. Save it as a file.")

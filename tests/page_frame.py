@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from streamlit.testing.v1 import AppTest
 
 
@@ -38,5 +40,14 @@ def type_into(page: AppTest, key: str, text: str) -> AppTest:
 def figure(page: AppTest, key: str) -> dict[str, Any]:
     for one in page.get("plotly_chart"):
         if one.proto.id.endswith(f"-{key}"):
-            return dict(json.loads(one.proto.spec))
+            return dict(json.loads(one.proto.spec, object_hook=_numbers))
     raise AssertionError(f"no figure {key}")
+
+
+def _numbers(value: dict[str, Any]) -> Any:
+    """Plotly sends arrays as base64; here they are lists again."""
+    if "bdata" not in value:
+        return value
+    flat = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
+    shape = [int(side) for side in str(value.get("shape", len(flat))).split(",")]
+    return flat.reshape(shape).tolist()

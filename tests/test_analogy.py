@@ -10,9 +10,10 @@ import pytest
 
 from embedviz.analogy import Analogy, analogy, expected
 from embedviz.errors import BadInput
-from embedviz.meaning import meaning
+from embedviz.meaning import meaning, word
 from embedviz.models.language_model import LanguageModel
 from embedviz.table import EmbeddingTable
+from embedviz.vocabulary_search import entry_list
 
 Tiny = Callable[[str], LanguageModel]
 
@@ -68,6 +69,35 @@ def test_equal_inputs_are_said(tiny: Tiny, a: str, b: str, c: str, note: str, it
         assert result.compared.vector == pytest.approx(model.table.values[itself].astype(float), abs=1e-12)
 
 
+def test_king_minus_man_plus_king_is_a_sum_like_any_other(tiny: Tiny) -> None:
+    model = tiny("gpt2")
+    result = sum_of(model, " bank", " the", " bank")
+    assert result.notes == ("␣bank is added twice.",)
+    assert result.sentence.endswith("␣bank and ␣the are left out.")
+    assert sum_of(model, " bank", " bank", " bank").sentence.endswith(". ␣bank is left out.")
+
+
+def test_equal_notes_are_said_once_and_several_pieces_together(tiny: Tiny) -> None:
+    model = tiny("gpt2")
+    notes = sum_of(model, "bankers", "bankers", " the").notes
+    assert len(notes) == 2 and notes[0].startswith("bankers is ")
+    assert (
+        "2 of the words are several pieces; the mean of their rows is shown."
+        in sum_of(model, "bankers", "w12", " the").notes
+    )
+
+
+def test_a_word_without_a_space_before_it_has_a_hint(tiny: Tiny) -> None:
+    model = tiny("gpt2")
+    bare = [entry.text for entry in entry_list(model.vocabulary).entries if entry.kind == "text"]
+    first, second = [text for text in bare if text.isalpha() and f" {text}" in bare][:2]
+    said = f"No space stands before {first} and {second}; ␣{first} and ␣{second} are other rows."
+    assert sum_of(model, first, second, " the").notes == (said,)
+    assert sum_of(model, first, "#60", first).notes[-1] == f"No space stands before {first}; ␣{first} is another row."
+    asked = [word(model, typed) for typed in (first, second, "bank")]
+    assert analogy(model.table, model.vocabulary, *asked).notes == ()
+
+
 def test_a_sum_of_zero_points_nowhere(tiny: Tiny) -> None:
     model = tiny("gpt2")
     rows = model.table.values.copy()
@@ -85,7 +115,7 @@ def test_the_place_of_an_expected_answer(tiny: Tiny) -> None:
     assert (found.rank, found.value) == (38, pytest.approx(wanted.value, abs=1e-9))
     with pytest.raises(BadInput, match="left out of this list"):
         expected(result, model.vocabulary, meaning(model, "#61"))
-    with pytest.raises(BadInput, match="must be one token"):
+    with pytest.raises(BadInput, match=r"must be one token\. bankers is \d+ pieces: [^.]+\.$"):
         expected(result, model.vocabulary, meaning(model, "bankers"))
 
 

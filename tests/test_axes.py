@@ -7,8 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from embedviz.axes import axis, place, read_pairs, read_words
+from embedviz.axes import axis, list_notes, place, read_pairs, read_words
 from embedviz.errors import BadInput
+from embedviz.figures.style import DESK
+from embedviz.figures.table_parts import plane
 from embedviz.meaning import Meaning, word
 from embedviz.models.language_model import LanguageModel
 from embedviz.tokens import Entry
@@ -73,6 +75,7 @@ def test_what_makes_no_axis_is_one_sentence() -> None:
         ("hot / cold", (("hot", "cold"),)),
         ("hot – cold\n\n wet\tdry ", (("hot", "cold"), ("wet", "dry"))),
         ("New York, old town", (("New York", "old town"),)),
+        ("and/or, either", (("and/or", "either"),)),
         ("well-known, unknown", (("well-known", "unknown"),)),
     ],
 )
@@ -102,6 +105,31 @@ def test_word_lists_are_read_once_each_and_bounded() -> None:
     assert (len(words), total) == (500, 730)
     with pytest.raises(BadInput, match="No words"):
         read_words(" , ;\n")
+
+
+def test_what_a_list_holds_too_much_of_is_said() -> None:
+    assert list_notes("cat, dog", 2, "shown") == ()
+    assert list_notes("cat, dog, cat", 2, "shown") == ("cat was given twice.",)
+    assert list_notes("cat cat cat", 1, "read") == ("cat was given 3 times.",)
+    again = " ".join(f"w{k} w{k}" for k in range(7))
+    assert list_notes(again, 7, "read") == ("Given more than once: w0, w1, w2, w3, w4 and 2 more.",)
+    assert list_notes("a b c", 2, "read") == ("2 of 3 words are read.",)
+
+
+def test_nearly_all_is_not_100_percent() -> None:
+    across, up = axis([(at(0, 0, 0), at(1, 0, 0))]), axis([(at(0, 0, 0), at(0, 1, 0))])
+    assert place((across, up), [at(1, 0, 50)]).sentence.startswith("Over 99% of x is left out")
+    assert place((across, up), [at(50, 0, 1)]).sentence.startswith("Under 1% of x is left out")
+
+
+def test_the_side_without_words_is_the_narrower_one_and_every_word_is_in_sight() -> None:
+    across, up = axis([(at(0, 0, 0), at(1, 0, 0))]), axis([(at(0, 0, 0), at(0, 1, 0))])
+    figure = plane(place((across, up), [at(3, 4, 9), at(1, -4, 9)]), DESK, width=900)
+    (left, right), (low, high) = figure.layout.xaxis.range, figure.layout.yaxis.range
+    assert left < 0 < right and -left == pytest.approx(0.3 * right)
+    assert low < min(figure.data[0].y) and high > max(figure.data[0].y)
+    zero = next(one for one in figure.layout.annotations if one.text.startswith("↑"))
+    assert zero.x == pytest.approx(-left / (right - left))
 
 
 def test_five_hundred_words_have_a_place_each(tiny: Tiny) -> None:

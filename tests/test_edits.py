@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from embedviz.edits import Edit, edited, read_edit
+from embedviz.edits import OPERATIONS, Edit, edited, read_edit, written
 from embedviz.errors import BadInput
 from embedviz.models.language_model import LanguageModel
 from embedviz.next_token import Sampling, continuation, next_token
@@ -27,6 +30,8 @@ from embedviz.next_token import Sampling, continuation, next_token
         ("1:zero", Edit(1, "zero")),
         ("1:mean", Edit(1, "mean")),
         ("1:shuffle@3", Edit(1, "shuffle", seed=3)),
+        ("1:paste=1, -2\n3e-1", Edit(1, "paste", values=(1.0, -2.0, 0.3))),
+        ("1:paste=[1, -2, 3]", Edit(1, "paste", values=(1.0, -2.0, 3.0))),
     ],
 )
 def test_each_form_is_read(written: str, edit: Edit) -> None:
@@ -36,11 +41,40 @@ def test_each_form_is_read(written: str, edit: Edit) -> None:
 @pytest.mark.parametrize(
     "written",
     ["", "scale=0.5", "3:scale", "3:scale=x", "3:scale=nan", "3:scale=inf", "-1:zero", "3:zero=1", "3:swap", "3:swap=",
+     "3:paste", "3:paste=", "3:paste=[]", "3:paste=1,x", "9999999999:zero",
+     f"{'9' * 5000}:zero", f"3:shuffle@{'9' * 5000}",
      "3:slide=x", "3:noise=0.1", "3:shuffle", "3:shuffle@x", "3:explode", "٣:zero", "3:shuffle@99999999999999999999"],
 )  # fmt: skip
 def test_what_is_no_edit_is_refused(written: str) -> None:
     with pytest.raises(BadInput):
         read_edit(written)
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+SEEDS, TARGETS = st.integers(0, 2**63 - 1), st.text(st.characters(codec="utf-8"))
+PARTS = {
+    "scale": {"value": NUMBERS},
+    "swap": {"target": TARGETS},
+    "slide": {"value": NUMBERS, "target": TARGETS},
+    "noise": {"value": NUMBERS, "seed": SEEDS},
+    "zero": {},
+    "mean": {},
+    "shuffle": {"seed": SEEDS},
+    "paste": {"values": st.lists(NUMBERS, min_size=1, max_size=20).map(tuple)},
+}
+
+
+def test_every_operation_is_written() -> None:
+    assert tuple(PARTS) == OPERATIONS
+
+
+@given(
+    st.integers(0, 10**9 - 1),
+    st.one_of([st.fixed_dictionaries({"operation": st.just(name), **parts}) for name, parts in PARTS.items()]),
+)
+def test_what_is_written_is_read_back(position: int, parts: dict[str, Any]) -> None:
+    edit = Edit(position, **parts)
+    assert read_edit(written(edit)) == edit
 
 
 @pytest.fixture(scope="module", params=["gpt2", "gpt_neox", "llama"])
@@ -65,11 +99,12 @@ def test_each_operation_does_what_plain_torch_does(model: LanguageModel) -> None
         "1:zero": np.zeros(16),
         "1:mean": model.table.values.mean(axis=0),
         "1:shuffle@3": rows[1][order],
+        f"1:paste={' '.join(map(str, range(16)))}": np.arange(16),
     }
-    for written, row in expected.items():
-        found = edited(model, tokens, [read_edit(written)])
+    for typed, row in expected.items():
+        found = edited(model, tokens, [read_edit(typed)])
         assert found.dtype == np.float32
-        assert np.allclose(found[1], row, atol=1e-6), written
+        assert np.allclose(found[1], row, atol=1e-6), typed
         others = [k for k in range(len(tokens)) if k != 1]
         assert np.array_equal(found[others], rows[others])
 
@@ -92,9 +127,15 @@ def test_edits_of_one_position_are_done_in_order(model: LanguageModel) -> None:
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (Edit(99, "zero"), "Positions run from 0 to"),
-        (Edit(1, "scale", 1e30), "break the sum"),
-        (Edit(1, "swap", target="the bank of"), "tokens"),
+        (Edit(99, "zero"), r"^Positions run from 0 to \d+\.$"),
+        (Edit(1, "scale", 1e30), r"^Values above 1e\+15 break the sum\. Not run\.$"),
+        (Edit(1, "scale", float("nan")), r"^That vector has 16 values that are not numbers\. Not run\.$"),
+        (Edit(1, "scale", float("inf")), r"^That vector has 16 values that are not numbers\. Not run\.$"),
+        (Edit(1, "noise", 1e308), r"^(That vector has|Values above)"),
+        (Edit(1, "swap", target="the bank of"), r"^the␣bank␣of is \d tokens: .+\. Choose one\.$"),
+        (read_edit("1:paste=" + "1," * 15 + "nan"), r"^That vector has 1 value that is not a number\. Not run\.$"),
+        (read_edit("1:paste=" + "1e30," * 15 + "1"), r"^Values above 1e\+15 break the sum\. Not run\.$"),
+        (read_edit("1:paste=1,2"), r"^A row has 16 numbers; 2 were pasted\. Not run\.$"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(model: LanguageModel, edit: Edit, message: str) -> None:
@@ -125,7 +166,7 @@ def test_a_long_series_of_edits_changes_no_weight_and_leaves_the_unedited_scores
 def test_scores_of_edited_rows_equal_a_plain_call_on_those_rows(model: LanguageModel) -> None:
     result = next_token(model, TEXT, edits=[Edit(1, "shuffle", seed=3), Edit(2, "scale", 0.3)])
     with torch.inference_mode():
-        plain = model._network(inputs_embeds=torch.from_numpy(result.rows)[None]).logits[0, -1].numpy()
+        plain = model._network(inputs_embeds=torch.tensor(result.rows)[None]).logits[0, -1].numpy()
     assert np.abs(result.distribution.logits - plain).max() < 1e-4
 
 

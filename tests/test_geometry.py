@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embedviz.geometry import cosine, directions_up_to, has_direction, nearest_directions, neighbours_kept, unit
+from embedviz.geometry import (
+    cosine,
+    directions_up_to,
+    has_direction,
+    nearest_directions,
+    neighbours_kept,
+    procrustes,
+    unit,
+)
 
 
 @pytest.mark.parametrize(
@@ -69,3 +77,37 @@ def test_neighbours_kept_of_few_points() -> None:
     assert neighbours_kept(gaps, line) == neighbours_kept(line[[0, 1, 3]], line[[0, 1, 3]])
     # All on one place: as many are kept as chance has it, and nothing fails.
     assert 0 <= neighbours_kept(np.random.default_rng(0).normal(size=(40, 3)), np.zeros((40, 2))) <= 1
+
+
+@pytest.mark.parametrize("components", [2, 3])
+@pytest.mark.parametrize("reflected", [False, True])
+def test_procrustes_undoes_a_turn_and_a_reflection_and_never_scales(components: int, reflected: bool) -> None:
+    random = np.random.default_rng(3)
+    turn = np.linalg.qr(random.normal(size=(components, components)))[0]
+    if (np.linalg.det(turn) < 0) != reflected:
+        turn[:, 0] *= -1
+    points = random.normal(size=(9, components))
+    onto = 5 * points @ turn + 7
+    assert np.allclose(procrustes(points, onto), turn, atol=1e-12)
+    onto[2], points[4] = np.nan, np.inf
+    assert np.allclose(procrustes(points, onto), turn, atol=1e-12)
+
+
+def test_procrustes_is_no_further_from_the_goal_than_any_turn_by_a_degree() -> None:
+    random = np.random.default_rng(4)
+    points, onto = (side - side.mean(axis=0) for side in random.normal(size=(2, 8, 2)))
+    best = np.linalg.norm(points @ procrustes(points, onto) - onto)
+    for angle in np.radians(np.arange(360)):
+        c, s = np.cos(angle), np.sin(angle)
+        for turn in ([[c, s], [-s, c]], [[c, s], [s, -c]]):
+            assert best <= np.linalg.norm(points @ np.array(turn) - onto) + 1e-12
+
+
+@pytest.mark.parametrize(
+    "points",
+    [np.zeros((0, 2)), np.ones((1, 2)), np.ones((5, 2)), np.full((5, 2), np.nan), np.array([[1, 2], [np.nan, 3]])],
+)
+def test_procrustes_changes_nothing_without_two_points_that_differ(points: np.ndarray) -> None:
+    other = np.random.default_rng(0).normal(size=points.shape)
+    for pair in ((points, other), (other, points)):
+        assert np.array_equal(procrustes(*pair), np.eye(2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from embedviz.numbers import coordinate, count, decimal, length, logit, probability, share, things
+from embedviz.numbers import coordinate, count, decimal, length, logit, probability, share, things, told_apart
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,21 @@ def test_coordinate(value: float, written: str) -> None:
 @pytest.mark.parametrize(("value", "written"), [(2.62, "2.6"), (9.96, "10"), (48.2, "48"), (22621.4, "22,621")])
 def test_length(value: float, written: str) -> None:
     assert length(value) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(1.0, "100%"), (0.9999, "over 99%"), (0.994, "99%"), (0.0, "0%"), (1e-9, "under 1%"), (0.006, "1%")],
+)
+def test_only_all_is_100_percent_and_only_nothing_is_none(value: float, written: str) -> None:
+    assert share(value) == written
+
+
+def test_two_numbers_that_differ_are_written_apart() -> None:
+    assert told_apart(0.77, 0.25) == (".77", ".25")
+    assert told_apart(0.9961, 0.9982) == (".996", ".998")
+    assert told_apart(0.99996, 0.99998) == (".99996", ".99998")
+    assert told_apart(0.5, 0.5) == (".50", ".50")
 
 
 def test_counts_and_shares() -> None:

@@ -15,12 +15,24 @@ from embedviz.analogy import analogy
 from embedviz.axes import axis, place
 from embedviz.comparison import METRICS, compare
 from embedviz.concepts import concepts
+from embedviz.contextual import contextual_vectors
 from embedviz.coordinates import probe
+from embedviz.gallery import gallery
 from embedviz.id_order import id_order
 from embedviz.meaning import meaning
 from embedviz.models.language_model import LanguageModel
 from embedviz.neighbours import Neighbour, nearest
-from embedviz.snippets import analogy_code, axes_code, ids_code, map_code, neighbours_code, probe_code
+from embedviz.occurrences import Occurrence
+from embedviz.senses import by_layer
+from embedviz.snippets import (
+    analogy_code,
+    axes_code,
+    ids_code,
+    map_code,
+    neighbours_code,
+    probe_code,
+    senses_code,
+)
 from embedviz.table_map import TableMap
 
 Tiny = Callable[[str], LanguageModel]
@@ -99,3 +111,16 @@ def test_the_library_calls_of_probe_and_map(smollm2: LanguageModel, monkeypatch:
     made = TableMap("m", np.arange(3), ("a", "b", "c"), np.zeros((3, 2)), np.ones(3), 0.5, 3, 0, 0, 0)
     monkeypatch.setattr(table_map, "stored", lambda spec: made)
     assert printed(map_code("smollm2-135m")) == ["3 points, 0.500 of the true neighbours kept"]
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("architecture", ["gpt2", "llama", "gpt_neox", "bert"])
+def test_senses(tiny: Tiny, architecture: str) -> None:
+    model = tiny(architecture)
+    uses = (*gallery()["bank"].occurrences("before", 2), Occurrence("bank notes", 0, 4, "money"))
+    found = by_layer(contextual_vectors(model, uses).vectors, [one.sense for one in uses])
+    for layer in (0, 1, model.spec.blocks):
+        assert printed(senses_code(model.spec, uses, layer)) == [
+            f"same sense {found.similarity.within[layer]:.3f}",
+            f"other sense {found.similarity.between[layer]:.3f}",
+        ]

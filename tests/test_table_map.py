@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +15,16 @@ import numpy as np
 import pytest
 
 from embedviz import cli, table_map
-from embedviz.errors import BadInput, EmbedvizError
+from embedviz.errors import BadInput
 from embedviz.export import map_table
 from embedviz.figures.labels import place_labels
 from embedviz.figures.style import DESK, PROJECTOR, for_file
 from embedviz.figures.table_map import alt
 from embedviz.figures.table_map import table_map as draw
 from embedviz.models.language_model import load
+from embedviz.projection.job import Stopped
 from embedviz.projection.umap_client import UmapWorker
-from embedviz.table_map import TableMap, close_view, in_view, make, stored, well_known, whole_view
+from embedviz.table_map import TableMap, View, close_view, in_view, leave, make, stored, well_known, whole_view
 from tiny_models import save
 
 SECONDS = 240
@@ -100,21 +103,65 @@ def test_a_damaged_file_counts_as_none_and_an_older_one_goes(neox: Any, made: Ta
         other.unlink(missing_ok=True)
 
 
-def test_a_folder_that_takes_no_file_is_said_in_a_sentence(
-    neox: Any, made: TableMap, monkeypatch: pytest.MonkeyPatch
+def test_a_map_that_cannot_be_kept_is_shown_all_the_same_and_says_so(
+    neox: Any, made: TableMap, umap_worker: UmapWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(table_map.np, "savez", full)
-    with pytest.raises(EmbedvizError, match=r"cannot be kept in .*No space left on device.*EMBEDVIZ_CACHE"):
-        table_map._store(made, neox.spec)
+    file = table_map.file_of(neox.spec)
+    kept = file.read_bytes()
+    file.unlink()
+    try:
+        again = make(neox, umap_worker).result(SECONDS)
+        assert re.search(r"cannot be kept in .*No space left on device.*EMBEDVIZ_CACHE", again.note)
+        assert again.sentence.endswith(again.note)
+        assert np.array_equal(again.layout, made.layout)
+        assert stored(neox.spec) is None
+        assert table_map.found(neox.spec) is again
+    finally:
+        file.write_bytes(kept)
+    assert table_map.found(neox.spec).note == ""
+
+
+def test_whether_a_map_can_be_kept_is_known_before_it_is_made(
+    neox: Any, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert table_map.cannot_keep(neox.spec) == ""
+    assert not list((cache / "maps").glob("tmp*"))
+
+    def read_only(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(table_map.tempfile, "TemporaryFile", read_only)
+    assert "cannot be kept in" in table_map.cannot_keep(neox.spec)
+    assert "Permission denied" in table_map.cannot_keep(neox.spec)
 
 
 def test_asking_again_while_it_is_made_gives_the_same_job(neox: Any, umap_worker: UmapWorker) -> None:
     first = make(neox, umap_worker)
     assert make(neox, umap_worker) is first
     assert np.array_equal(first.result(SECONDS).layout, stored(neox.spec).layout)
+
+
+def test_one_who_leaves_does_not_stop_the_map_for_others(neox: Any, umap_worker: UmapWorker) -> None:
+    job = make(neox, umap_worker)
+    assert make(neox, umap_worker) is job
+    leave(job)
+    assert not job.done
+    assert len(job.result(SECONDS).ids) > 0
+
+
+def test_the_last_who_leaves_stops_the_map(neox: Any, umap_worker: UmapWorker) -> None:
+    jobs = [make(neox, umap_worker) for _ in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(leave, jobs))
+    with pytest.raises(Stopped):
+        jobs[0].result(SECONDS)
+    assert make(neox, umap_worker) is not jobs[0]
+    leave(jobs[0])  # too late to stop anything
+    assert len(make(neox, umap_worker).result(SECONDS).ids) > 0
 
 
 def test_views_hold_the_map_and_the_surroundings_of_a_token() -> None:
@@ -170,6 +217,24 @@ def test_a_chosen_token_is_ringed_with_its_neighbours_and_all_else_is_grey(made:
     assert len(names.text) <= 40
     low, high = figure.layout.xaxis.range
     assert low < made.layout[40, 0] < high
+
+
+def test_the_chosen_token_is_named_clear_of_every_ring() -> None:
+    around = np.array([[0, 0], [0.4, 0], [-0.4, 0], [0, 0.4], [0, -0.4]], dtype=np.float32)
+    found = replace(
+        by_hand(("chosen", "b", "c", "d", "e"), (0, 1, 2, 3, 4)), layout=around, lengths=np.ones(5, np.float32)
+    )
+    figure = draw(found, DESK, width=600, chosen=0, neighbours=[1, 2, 3, 4], view=View(0, 0, 8))
+    names = figure.data[-1]
+    assert names.text[0] == "chosen"
+    assert names.marker.size[0] > 2 * DESK.marker
+
+
+def test_a_label_that_must_be_there_goes_farther_from_its_point() -> None:
+    full = [(80.0, 80.0, 120.0, 120.0)]
+    assert place_labels([(100, 100)], ["x"], 10, 200, 200, gap=15, taken=full) == ()
+    (found,) = place_labels([(100, 100)], ["x"], 10, 200, 200, gap=15, taken=full, must=1)
+    assert found.gap == 30
 
 
 def test_two_entries_with_equal_labels_are_two_points() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from embedviz.errors import BadInput
 from embedviz.figures.style import DESK, PROJECTOR
 from embedviz.figures.table import cosines, cosines_alt, rows, rows_alt
 from embedviz.geometry import cosine
-from embedviz.table_view import EXAMPLE, cells, largest, restore, save, view
+from embedviz.meaning import meaning
+from embedviz.table_view import EXAMPLE, cells, largest, order_sentence, restore, save, view
 
 Tiny = Callable[[str], Any]
 
@@ -71,6 +73,54 @@ def test_several_pieces_are_named_and_have_no_next_id(tiny: Tiny) -> None:
 def test_what_is_no_row_is_answered(tiny: Tiny, typed: str) -> None:
     with pytest.raises(BadInput, match=r"Ids run from 0 to|An id is a whole number|Nothing was typed"):
         view(tiny("gpt2"), typed)
+
+
+def test_words_with_spaces_are_a_list_and_say_so(tiny: Tiny) -> None:
+    model = tiny("gpt2")
+    note = "Read as a list of {} words; in quotes it is one text."
+    for typed in ("bank river", "bank river crane"):
+        found = view(model, typed)
+        assert len(found.lines) == len(typed.split()) and found.notes == (note.format(len(found.lines)),)
+    for typed in ("bank, river", "bank\nriver"):
+        assert view(model, typed).notes == ()
+    assert view(model, '"bank river"').chosen.label.startswith("bank␣river (mean of ")
+    assert view(model, ",,,").chosen.label == meaning(model, ",,,").label
+
+
+def test_a_word_given_twice_is_one_row(tiny: Tiny) -> None:
+    found = view(tiny("gpt2"), "bank, bank")
+    assert found.chosen.label == "␣bank" and found.group("nearest")
+    assert found.notes == ("bank was given twice.",)
+    assert view(tiny("gpt2"), "bank, river, bank").notes == ("bank was given twice.",)
+
+
+def test_numbers_are_ids_also_in_a_list(tiny: Tiny) -> None:
+    model = tiny("gpt2")
+    assert view(model, "321").notes == ("Read as id 321. Type a space before the number for its text.",)
+    assert [line.id for line in view(model, "#321, id 322, 323").lines] == [321, 322, 323]
+    assert view(model, "␣321").chosen.id is None
+
+
+def test_a_long_list_begins_with_its_cut_and_tells_its_pieces_once(tiny: Tiny) -> None:
+    found = view(tiny("gpt2"), ", ".join(f"w{k}" for k in range(600)))
+    assert found.notes == (
+        "500 of 600 words are read.",
+        "500 of the words are several pieces; the mean of their rows is shown.",
+    )
+    assert found.lines[12].label == "w12 (mean of 3)"
+
+
+def test_two_cosines_that_differ_are_not_written_alike(tiny: Tiny) -> None:
+    found = view(tiny("gpt2"), "#150")
+    values = {"nearest": 0.9961, "next": 0.9982}
+    lines = tuple(replace(one, cosine=values.get(one.group, one.cosine)) for one in found.lines)
+    said = replace(found, lines=lines).sentence
+    assert " .996; next id" in said and said.endswith("Not in this case: .996 against .998.")
+
+
+def test_the_line_under_the_strips_fits_a_long_label(tiny: Tiny) -> None:
+    said = order_sentence(view(tiny("gpt2"), "zqxj" * 30), 1.0, by_value=True)
+    assert max(map(len, said)) <= 80
 
 
 def test_an_unused_row_is_said(tiny: Tiny) -> None:

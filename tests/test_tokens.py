@@ -10,14 +10,13 @@ from embedviz.errors import BadInput
 from embedviz.tokens import (
     Entry,
     Vocabulary,
-    find_word,
-    locate,
     piece_bytes,
     positions,
-    read_marked,
     visible,
+    visible_line,
     visible_parts,
 )
+from embedviz.words import find_word
 from tiny_models import byte_level_tokenizer, gpt2_tokenizer, sentencepiece_tokenizer, wordpiece_tokenizer
 
 AWKWARD = [
@@ -199,6 +198,14 @@ def test_saved_padding_and_truncation_do_not_change_ids() -> None:
         ("\x7f", "␡"),
         ("a\u00a0b", "a⍽b"),
         ("naïve 😃", "naïve␣😃"),
+        ("a\u202eb\u2066", "aU+202EbU+2066"),
+        ("\u200e\u200f\u061c", "U+200EU+200FU+061C"),
+        ("\ufeffThe", "U+FEFFThe"),
+        (" \u200b", "␣U+200B"),
+        ("\u00ad", "U+00AD"),
+        ("\u200dbank\u200c", "U+200DbankU+200C"),
+        ("👩\u200d👩\u200d👧", "👩\u200d👩\u200d👧"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
     ],
 )
 def test_visible_marks(text: str, shown: str) -> None:
@@ -206,9 +213,23 @@ def test_visible_marks(text: str, shown: str) -> None:
     assert "".join(part for _, part in visible_parts(text)) == shown
 
 
-@pytest.mark.parametrize(("text", "label"), [("\u0301", "◌\u0301"), ("\u200d", "U+200D"), ("", "empty entry 7")])
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("\u0301", "◌\u0301"),
+        ("\u200d", "U+200D"),
+        ("", "empty entry 7"),
+        ("\ufeff\u200b", "U+FEFF U+200B"),
+        (" \u202e", "␣U+202E"),
+    ],
+)
 def test_a_label_is_never_blank(text: str, label: str) -> None:
     assert Entry(7, text, text, text.encode(), False, "text").label == label
+
+
+def test_no_message_turns_the_direction_of_a_line() -> None:
+    assert visible_line("two words\u202e here") == "two wordsU+202E here"
+    assert visible_line("\u200b") == "U+200B"
 
 
 def test_piece_bytes_of_each_spelling() -> None:
@@ -216,51 +237,6 @@ def test_piece_bytes_of_each_spelling() -> None:
     assert piece_bytes("▁bank", "sentencepiece") == b" bank"
     assert piece_bytes("<0xF0>", "sentencepiece") == b"\xf0"
     assert piece_bytes("##ing", "wordpiece") == b"##ing"
-
-
-@pytest.mark.parametrize(
-    ("line", "text", "span"),
-    [
-        ("The [bank] was steep.", "The bank was steep.", (4, 8)),
-        ("[Bank] first", "Bank first", (0, 4)),
-        ("none here", "none here", None),
-        ("empty [] then [x]", "empty [] then x", (14, 15)),
-        ("😃 [naïve] end", "😃 naïve end", (2, 7)),
-    ],
-)
-def test_brackets_mark_a_word(line: str, text: str, span: tuple[int, int] | None) -> None:
-    assert read_marked(line) == (text, span)
-
-
-@pytest.mark.parametrize(
-    ("text", "word", "spans"),
-    [
-        ("The bank by the bank.", "bank", [(4, 8), (16, 20)]),
-        ("embankment … bank", "bank", [(13, 17)]),
-        ("the     bank", "bank", [(8, 12)]),
-        ("Bank first, bank last", "bank", [(12, 16)]),
-        ("Bank only", "bank", [(0, 4)]),
-        ("C++ and C", "C++", [(0, 3)]),
-        ("see (bank) now", "(bank", [(4, 9)]),
-        ("axb a.b", "a.b", [(4, 7)]),
-        ("cafe\u0301 cafe", "cafe", [(6, 10)]),
-        ("bank's", "bank", [(0, 4)]),
-        ("no such word", "bank", []),
-        ("बैंक पास", "बैंक", [(0, 4)]),
-    ],
-)
-def test_a_word_is_found_whole_and_literally(text: str, word: str, spans: list[tuple[int, int]]) -> None:
-    assert find_word(text, word) == spans
-
-
-def test_occurrences_are_counted_from_one_and_absence_is_said() -> None:
-    assert locate("The bank by the bank.", "bank", 2) == (16, 20)
-    with pytest.raises(BadInput, match="stands 2 times"):
-        locate("The bank by the bank.", "bank", 3)
-    with pytest.raises(BadInput, match="does not stand in: The river"):
-        locate("The river", "bank")
-    with pytest.raises(BadInput, match="No word was given"):
-        locate("The river", "  ")
 
 
 SENTENCES = [

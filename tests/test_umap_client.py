@@ -17,7 +17,8 @@ import pytest
 
 from embedviz.errors import BadInput, EmbedvizError
 from embedviz.geometry import neighbours_kept
-from embedviz.projection.umap_client import Job, Stopped, UmapWorker
+from embedviz.projection.job import Job, Stopped
+from embedviz.projection.umap_client import UmapWorker
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 240
@@ -96,17 +97,6 @@ def test_equal_points_share_a_place_and_points_without_direction_have_none(worke
     assert np.isfinite(np.delete(layout, [12, 13], axis=0)).all()
 
 
-def test_layers_start_from_their_neighbours_places(worker: UmapWorker) -> None:
-    layers = np.stack([np.repeat(clusters(1, 1), 60, axis=0), clusters(), clusters() * 2, clusters() * 3])
-    layouts = worker.place_layers(layers, start=2).result(SECONDS)
-    assert layouts.shape == (4, 60, 2)
-    assert np.isnan(layouts[0]).all()
-    alone = worker.place(layers[2]).result(SECONDS)
-    assert np.array_equal(layouts[2], alone)
-    from_it = worker.place(layers[3], init=layouts[2]).result(SECONDS)
-    assert np.array_equal(layouts[3], from_it)
-
-
 def test_asked_by_many_threads_at_once_each_gets_its_own(worker: UmapWorker) -> None:
     asked = [clusters(2, 5 + k) for k in range(8)]
     got: list[np.ndarray | None] = [None] * len(asked)
@@ -125,9 +115,13 @@ def test_asked_by_many_threads_at_once_each_gets_its_own(worker: UmapWorker) -> 
 
 def test_killed_in_the_middle_it_starts_again_and_stopped_it_says_so(worker: UmapWorker) -> None:
     worker.place(clusters()).result(SECONDS)
-    layers = np.stack([clusters(3, 100)] * 40)
-    job = worker.place_layers(layers)
-    until(lambda: job.waiting.done > 0)
+    many = clusters(40, 100)
+
+    def map_of_many() -> Job[float]:
+        return worker.place_all(many, {"n_neighbors": 10}, lambda _, kept: kept)
+
+    job = map_of_many()
+    until(lambda: job.waiting.things == "rounds of moving points")
     killed = worker.process_id
     os.kill(killed, signal.SIGTERM)
     waiting = worker.place(clusters())
@@ -138,10 +132,8 @@ def test_killed_in_the_middle_it_starts_again_and_stopped_it_says_so(worker: Uma
         job.result(SECONDS)
     assert np.isfinite(waiting.result(SECONDS)).all()
 
-    running, behind = worker.place_layers(layers), worker.place(clusters())
-    until(lambda: running.waiting.done > 1)
-    line = running.waiting.sentence
-    assert line.startswith(f"{running.waiting.done}"[:1]) and "of 40 layers placed" in line
+    running, behind = map_of_many(), worker.place(clusters())
+    until(lambda: running.waiting.things == "rounds of moving points")
     before = worker.process_id
     running.cancel()
     assert running.done

@@ -86,7 +86,7 @@ def test_an_empty_search_is_a_hint(vocabulary: Vocabulary) -> None:
         search(vocabulary, "")
 
 
-@pytest.mark.parametrize("typed", ["7", "#7", " 7 ", "# 7", "+7"])
+@pytest.mark.parametrize("typed", ["7", "#7", " 7 ", "# 7", "+7", "id 7", "ID: 7"])
 def test_an_id_may_be_typed_in_several_ways(vocabulary: Vocabulary, typed: str) -> None:
     assert by_id(vocabulary, typed).id == 7
 
@@ -140,7 +140,7 @@ def test_edit_distances_equal_the_plain_recursion() -> None:
         assert _edit_distances(wanted, words).tolist() == [plain(wanted, word) for word in words]
 
 
-@pytest.mark.parametrize("typed", ["", "   ", "x" * 41])
+@pytest.mark.parametrize("typed", ["", "   ", "x" * 41, "é", "qé", "4711", "ban1k", "?!?!", "bxyk"])
 def test_no_spelling_is_near_to_nothing_or_to_a_paragraph(vocabulary: Vocabulary, typed: str) -> None:
     assert nearest_spellings(vocabulary, typed) == ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,10 +18,11 @@ LETTER, LINE = 0.6, 1.2
 
 @dataclass(frozen=True)
 class Label:
-    """A label that has a place: which of those asked for, and on which side of its point."""
+    """A label that has a place: which of those asked for, on which side of its point, and how far from it."""
 
     number: int
     side: Side
+    gap: float
 
 
 def place_labels(
@@ -34,11 +35,13 @@ def place_labels(
     gap: float = 6,
     taken: Iterable[Box] = (),
     most: int | None = None,
+    must: int = 0,
 ) -> tuple[Label, ...]:
     """Give labels a place in their order; one that fits nowhere is left out, as is one out of sight.
 
     points: (x, y) in pixels from the top left corner of an area of width × height. font, gap: in pixels; a label
-    stands `gap` away from its point. taken: boxes (left, top, right, bottom) to keep free.
+    stands `gap` away from its point. taken: boxes (left, top, right, bottom) to keep free. must: so many of the first
+    labels go up to four times as far from their point, rather than be left out.
     """
     boxes, placed = np.array([*taken], dtype=float).reshape(-1, 4), list[Label]()
     for number, ((x, y), text) in enumerate(zip(points, texts, strict=True)):
@@ -47,19 +50,21 @@ def place_labels(
         if not (0 <= x <= width and 0 <= y <= height):
             continue
         wide, high = len(text) * font * LETTER, font * LINE
-        sides: dict[Side, Box] = {
-            "middle right": (x + gap, y - high / 2, x + gap + wide, y + high / 2),
-            "middle left": (x - gap - wide, y - high / 2, x - gap, y + high / 2),
-            "top center": (x - wide / 2, y - gap - high, x + wide / 2, y - gap),
-            "bottom center": (x - wide / 2, y + gap, x + wide / 2, y + gap + high),
-        }
-        for side, box in sides.items():
+        for side, far, box in _sides(x, y, wide, high, [gap * k for k in ((1, 2, 3, 4) if number < must else (1,))]):
             inside = box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height
             if inside and not _touches(box, boxes):
                 boxes = np.vstack([boxes, box])
-                placed.append(Label(number, side))
+                placed.append(Label(number, side, far))
                 break
     return tuple(placed)
+
+
+def _sides(x: float, y: float, wide: float, high: float, gaps: Iterable[float]) -> Iterator[tuple[Side, float, Box]]:
+    for gap in gaps:
+        yield "middle right", gap, (x + gap, y - high / 2, x + gap + wide, y + high / 2)
+        yield "middle left", gap, (x - gap - wide, y - high / 2, x - gap, y + high / 2)
+        yield "top center", gap, (x - wide / 2, y - gap - high, x + wide / 2, y - gap)
+        yield "bottom center", gap, (x - wide / 2, y + gap, x + wide / 2, y + gap + high)
 
 
 def _touches(box: Box, others: NDArray[np.float64]) -> bool:

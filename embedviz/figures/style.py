@@ -22,10 +22,14 @@ RAIL = "rgba(127,127,127,.6)"
 LIGHT = ("#0072B2", "#BD4B00", "#007A5A", "#A3487F", "#8A6100", "#5F6675", "#16181D", "#5F6675", "#5B4FB0")
 # Numbers of a vector, lowest to highest: teal, white, brown (light theme).
 DIVERGING = ("#01665E", "#5AB4AC", "#F7F7F7", "#D8B365", "#8C510A")
-# Little to much in one hue: the theme's last four sequential colours, which stand out 3:1 in light and dark alike
-# (Streamlit's stand-ins), and what they are in the light theme.
-SHADES = ("#000017", "#000018", "#000019", "#000020")
-LIGHT_SHADES = ("#7C7FA2", "#666A92", "#505483", "#3A3F73")
+# Little to much in one hue, from the page's own colour on: the theme's ten sequential colours (Streamlit's stand-ins),
+# and what they are in the light theme.
+SEQUENTIAL = tuple(f"#{k:06d}" for k in range(11, 21))
+LIGHT_SEQUENTIAL = (
+    "#FFFFFF", "#E9EAEF", "#D3D4E0", "#BDBFD0", "#A7AAC1", "#9294B1", "#7C7FA2", "#666A92", "#505483", "#3A3F73",
+)  # fmt: skip
+# The page's own colour, for outlines of marks; the last four stand out 3:1 from it in light and dark alike.
+PAGE, SHADES = SEQUENTIAL[0], SEQUENTIAL[6:]
 
 CODE_FONT = '"Source Code Pro", monospace'
 
@@ -130,7 +134,7 @@ def for_file(made: go.Figure) -> go.Figure:
     """A copy with the light theme's real colours, its slider shown, to be read outside the app."""
     text = json.dumps(made.to_plotly_json(), default=lambda value: value.tolist())
     stand_ins = [f"#{k:06d}" for k in range(1, len(LIGHT) + 1)]
-    for stand_in, colour in zip((*stand_ins, *SHADES), (*LIGHT, *LIGHT_SHADES), strict=True):
+    for stand_in, colour in zip((*stand_ins, *SEQUENTIAL), (*LIGHT, *LIGHT_SEQUENTIAL), strict=True):
         text = text.replace(f'"{stand_in}"', f'"{colour}"')
     copy = go.Figure(json.loads(text))
     copy.update_layout(
@@ -138,7 +142,8 @@ def for_file(made: go.Figure) -> go.Figure:
         coloraxis={"colorscale": list(DIVERGING)},
         font={"family": "Source Sans Pro, Arial, sans-serif"},
     )
-    copy.update_traces(autocolorscale=False, colorscale=list(DIVERGING), selector={"type": "heatmap"})
+    themed = {"type": "heatmap", "autocolorscale": True}
+    copy.update_traces(autocolorscale=False, colorscale=list(DIVERGING), selector=themed)
     for slider in copy.layout.sliders:
         slider.update(font={"size": 12}, ticklen=4, pad={"t": 24, "b": 8}, currentvalue={"visible": True})
     return copy

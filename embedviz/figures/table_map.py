@@ -47,10 +47,12 @@ def table_map(
     made = figure(size, size.map, _title(colour, chosen))
     x, y = map.layout[:, 0], map.layout[:, 1]
     dot = 3 if size.marker < 16 else 4
+    # Round a chosen token there are few points: they may be larger and less pale.
+    grey = {"color": GREY, "opacity": 0.2} if view is None else {"color": GREY, "opacity": 0.6, "size": dot + 2}
     # An array, which plotly.py takes as it is instead of looking at each label.
     texts = np.array(plotly_text("\n".join(map.labels)).split("\n"), dtype=object)
     # A trace for each shade: one trace with a colour for each point takes half as long again to draw.
-    for marker, points in _shades(map, colour) if chosen is None else [({"color": GREY, "opacity": 0.2}, slice(None))]:
+    for marker, points in _shades(map, colour) if chosen is None else [(grey, slice(None))]:
         made.add_scattergl(
             x=x[points], y=y[points], mode="markers", customdata=map.ids[points], text=texts[points],
             hovertemplate="%{text}, id %{customdata}<extra></extra>", marker={"size": dot} | marker,
@@ -73,10 +75,14 @@ def table_map(
         named = [*named, *(int(k) for k in visible[:400] if map.labels[k].lstrip("␣").isalpha())]
     named = list(dict.fromkeys(named))
     shown = [cut(map.labels[point], LONGEST_LABEL) for point in named]
-    gap = size.marker * 0.75 if ringed else 6.0
+    # A label stands clear of its own ring and of all others.
+    radius = size.marker / 2 + 2 + size.line
+    gap = radius + 3 if ringed else 6.0
+    rings = [(x - radius, y - radius, x + radius, y + radius) for x, y in pixels[ringed].tolist()]
     placed = place_labels(
         [(float(pixels[k, 0]), float(pixels[k, 1])) for k in named], shown, size.text + 1, *inner, gap=gap,
-        taken=[] if ringed else _crowded(pixels[visible], dot), most=None if view is None else MOST_NAMED,
+        taken=rings if ringed else _crowded(pixels[visible], dot), most=None if view is None else MOST_NAMED,
+        must=0 if chosen is None else 1,
     )  # fmt: skip
     if placed:
         at = [named[label.number] for label in placed]
@@ -84,7 +90,7 @@ def table_map(
             x=x[at], y=y[at], mode="markers+text", hoverinfo="skip",
             text=[plotly_text(shown[one.number]) for one in placed], textposition=[one.side for one in placed],
             # Plotly keeps a label's distance from its marker, so an unseen one of the right size makes the gap.
-            marker={"size": 1.6 * (gap - 1), "opacity": 0},
+            marker={"size": [1.6 * (one.gap - 1) for one in placed], "opacity": 0},
             textfont={"size": size.text + 1, "family": CODE_FONT, "color": INK,
                       "weight": [800 if k in ringed[:1] else 600 for k in at]},
         )  # fmt: skip
@@ -121,7 +127,7 @@ def _crowded(pixels: NDArray[np.float64], dot: int) -> list[Box]:
 
 def alt(map: TableMap, chosen: str | None, neighbours: Sequence[tuple[str, float]]) -> str:
     """The takeaway for those who do not see it. chosen, neighbours: labels, with cosines."""
-    kept = f"{share(map.kept)} of a row's true neighbours are among its nearest."
+    kept = f"{share(map.kept).capitalize()} of a row's true neighbours are among its nearest."
     if chosen is None:
         return f"Map of {len(map.ids):,} rows of the table. {kept}"
     listed = ", ".join(f"{label} {decimal(value)}" for label, value in neighbours)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from embedviz.axes import Placement
 from embedviz.coordinates import Probe
@@ -56,7 +57,8 @@ def plane(placed: Placement, size: Sizes, *, width: int, ringed: int | None = No
     places = placed.places
     known = np.flatnonzero(np.isfinite(places).all(axis=1))
     # Each axis has its own scale: the two are different questions.
-    wide, high = (max(0.05, float(np.abs(places[known, k]).max(initial=0.0)) * 1.25) for k in (0, 1))
+    (left, right), (low, high) = (_both_sides(places[known, k]) for k in (0, 1))
+    zero = (-left / (right - left), -low / (high - low))
     made = figure(size, height, "cosine of each word's row with both axes")
     made.add_scatter(
         x=np.round(places[known, 0], 4), y=np.round(places[known, 1], 4), mode="markers", hoverinfo="skip",
@@ -67,21 +69,23 @@ def plane(placed: Placement, size: Sizes, *, width: int, ringed: int | None = No
         ring(made, x, y, size)
     inner = (width - 12, height - size.top - 12)
     pixels = [
-        ((float(x) + wide) / (2 * wide) * inner[0], (high - float(y)) / (2 * high) * inner[1]) for x, y in places[known]
+        ((float(x) - left) / (right - left) * inner[0], (high - float(y)) / (high - low) * inner[1])
+        for x, y in places[known]
     ]
     names = [cut(placed.words[k].label, 18) for k in known]
     across, up = placed.axes
     ends = (
-        (1, 0.5, f"{across.high} →", ("right", "bottom"), 4), (0, 0.5, f"← {across.low}", ("left", "bottom"), 4),
-        (0.5, 1, f"↑ {up.high}", ("left", "top"), 0), (0.5, 0, f"↓ {up.low}", ("left", "bottom"), 0),
+        (1, zero[1], f"{across.high} →", ("right", "bottom"), 4),
+        (0, zero[1], f"← {across.low}", ("left", "bottom"), 4),
+        (zero[0], 1, f"↑ {up.high}", ("left", "top"), 0), (zero[0], 0, f"↓ {up.low}", ("left", "bottom"), 0),
     )  # fmt: skip
     dot = size.marker / 2
     taken = [(x - dot, y - dot, x + dot, y + dot) for x, y in pixels]
     for x, y, text, anchor, _ in ends:
-        room, left, top = len(text) * size.text * 0.62 + 8, x * inner[0], (1 - y) * inner[1]
-        left -= room if anchor[0] == "right" else 0
+        room, start, top = len(text) * size.text * 0.62 + 8, x * inner[0], (1 - y) * inner[1]
+        start -= room if anchor[0] == "right" else 0
         top -= 0 if anchor[1] == "top" else size.text * 1.6
-        taken.append((left, top, left + room, top + size.text * 1.6))
+        taken.append((start, top, start + room, top + size.text * 1.6))
     for label in place_labels(pixels, names, size.token, *inner, gap=size.marker * 0.75, taken=taken):
         point = known[label.number]
         made.add_scatter(
@@ -93,9 +97,15 @@ def plane(placed: Placement, size: Sizes, *, width: int, ringed: int | None = No
     for x, y, text, at, shift in ends:
         note(made, plotly_text(text), size, x=x, y=y, anchor=at, shift=shift)
     line = {"zeroline": True, "zerolinecolor": RAIL, "zerolinewidth": 2, "showgrid": False, "showticklabels": False}
-    made.update_xaxes(range=[-wide, wide], fixedrange=True, **line)
-    made.update_yaxes(range=[-high, high], fixedrange=True, **line)
+    made.update_xaxes(range=[left, right], fixedrange=True, **line)
+    made.update_yaxes(range=[low, high], fixedrange=True, **line)
     return made
+
+
+def _both_sides(values: NDArray[np.float64]) -> tuple[float, float]:
+    """A range that holds all values and both sides of 0, the one without words narrower than the other."""
+    low, high = 1.25 * float(values.min(initial=0.0)), 1.25 * float(values.max(initial=0.0))
+    return min(low, -0.3 * high, -0.03), max(high, -0.3 * low, 0.03)
 
 
 def curve(probe: Probe, size: Sizes, *, ringed: int | None = None) -> go.Figure:
@@ -121,8 +131,10 @@ def curve(probe: Probe, size: Sizes, *, ringed: int | None = None) -> go.Figure:
             marker={"size": size.marker - 4, "symbol": symbol, "color": INK},
         )  # fmt: skip
         made.add_scatter(
-            x=[probe.sizes[0] * 0.94], y=[round(height, 2)], mode="text", textposition="middle left",
+            x=[probe.sizes[0]], y=[round(height, 2)], mode="markers+text", textposition="middle left",
             text=[f"{name} <b>{round(100 * values[0])}</b>"], hoverinfo="skip",
+            # Plotly keeps a label's distance from its marker at any width, so an unseen one makes the gap.
+            marker={"size": size.marker + 6, "opacity": 0},
             textfont={"size": size.value, "color": INK},
         )  # fmt: skip
         if ringed is not None:

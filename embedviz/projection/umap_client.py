@@ -15,19 +15,19 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embedviz.errors import BadInput, EmbedvizError
 from embedviz.geometry import Floats, directions_up_to
-from embedviz.numbers import count
+from embedviz.projection.job import Finish, Job, Placed, Step, Stopped
 from embedviz.projection.messages import Arrays, read_message, write_message
 from embedviz.projection.umap_fit import FEWEST, Layout
 
@@ -40,10 +40,7 @@ State = Literal["off", "starting", "ready"]
 SECONDS_TO_START = 25.0
 # How often an idle worker's process is looked at.
 SECONDS_BETWEEN_LOOKS = 1.0
-
-
-class Stopped(EmbedvizError):
-    """A picture that was cancelled before it was done."""
+CLOSING = "The app is closing."
 
 
 class _Died(Exception):
@@ -56,109 +53,6 @@ class Readiness:
 
     state: State
     seconds_left: float | None
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """How far a job is. `done` of `of` things, such as "rows compared"; `share` of the whole from 0 to 1, None before.
-
-    seconds_left: for the whole job, from the time it took so far; None while there is nothing to go by.
-    """
-
-    things: str
-    done: int
-    of: int
-    share: float | None
-    seconds_left: float | None
-
-    @property
-    def sentence(self) -> str:
-        """The line shown to those who wait."""
-        left = "" if self.seconds_left is None else f", about {self.seconds_left:.0f} s left"
-        return f"{count(self.done)} of {count(self.of)} {self.things}{left}." if self.of else f"{self.things}{left}."
-
-
-class Job(Generic[Result]):
-    """A picture that is being made. Safe to use from any thread."""
-
-    def __init__(
-        self,
-        worker: UmapWorker,
-        words: Mapping[str, Any],
-        arrays: Arrays,
-        finish: Callable[[dict[str, Any], Layout], Result],
-    ) -> None:
-        self.words, self.arrays = words, arrays
-        self._worker, self._finish = worker, finish
-        self._over, self._lock = threading.Event(), threading.Lock()
-        self._started: float | None = None
-        self._told = ("", 0, 0, 0.0)
-        self._result: Result | None = None
-        self._error: EmbedvizError | None = None
-
-    @property
-    def done(self) -> bool:
-        """Whether it has ended, well or not."""
-        return self._over.is_set()
-
-    @property
-    def waiting(self) -> Waiting:
-        """What is being waited for."""
-        if self._started is None:
-            readiness = self._worker.readiness
-            words = "UMAP is getting ready" if readiness.state != "ready" else "Another picture is being made first"
-            return Waiting(words, 0, 0, None, readiness.seconds_left or None)
-        named, done, of, share = self._told
-        took = time.monotonic() - self._started
-        left = took / share - took if share > 0.02 else None
-        return Waiting(named or "Placing the points", done, of, share, left)
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for its end, but no longer than some seconds; whether it has ended."""
-        return self._over.wait(seconds)
-
-    def result(self, timeout: float | None = None) -> Result:
-        """Wait for the result. Raises EmbedvizError where there is none, TimeoutError after `timeout` seconds."""
-        if not self._over.wait(timeout):
-            raise TimeoutError
-        if self._error is not None:
-            raise self._error
-        return self._result  # type: ignore[return-value]
-
-    def cancel(self) -> None:
-        """Stop it. A worker that is at it already is killed and started again."""
-        self._fail(Stopped("Stopped before the picture was done."))
-        self._worker._stop(self)
-
-    def _begin(self) -> None:
-        self._started, self._told = time.monotonic(), ("", 0, 0, 0.0)
-
-    def _pause(self) -> None:
-        self._started = None
-
-    def _tell(self, words: Mapping[str, Any]) -> None:
-        self._told = (words["things"], words["done"], words["of"], words["share"])
-
-    def _succeed(self, words: dict[str, Any], layout: Layout) -> None:
-        try:
-            result = self._finish(words, layout)
-        except EmbedvizError as error:
-            self._fail(error)
-        except Exception as error:
-            log.exception("a layout could not be used")
-            self._fail(EmbedvizError(f"The picture was made but could not be used ({error}): the log has the details."))
-        else:
-            self._end(result, None)
-
-    def _fail(self, error: EmbedvizError) -> None:
-        self._end(None, error)
-
-    def _end(self, result: Result | None, error: EmbedvizError | None) -> None:
-        with self._lock:
-            if not self._over.is_set():
-                self._result, self._error = result, error
-                self.arrays = {}  # a table of 100 MB is not kept for a small map
-                self._over.set()
 
 
 class UmapWorker:
@@ -217,23 +111,27 @@ class UmapWorker:
         Raises BadInput where fewer than 5 directions differ.
         """
         arrays = {"vectors": np.asarray(vectors, dtype=np.float32)}
-        _must_differ(arrays["vectors"])
+        must_differ(arrays["vectors"])
         if init is not None:
             arrays["init"] = np.asarray(init, dtype=np.float32)
         return self._ask({"task": "place", "components": components, "seed": seed}, arrays, lambda _, layout: layout)
 
-    def place_layers(
-        self, layers: Floats, components: int = 2, *, seed: int = 0, start: int = 0
-    ) -> Job[NDArray[np.float32]]:
-        """Place the same points at every layer, from (layer, point, dimension): (layer, point, component) float32.
+    def place_in_steps(self, steps: Generator[Step, Placed, Result]) -> Job[Result]:
+        """Make a result of several fits: `steps` asks for the next with each it is sent, and returns the result.
 
-        The layer `start` is placed first, each other one from its neighbour's places, outwards. A layer in which fewer
-        than 5 directions differ is NaN. Raises BadInput where that is so of the layer `start`.
+        Other jobs come in between the steps, so nobody waits for the whole of another's; if the process dies, one step
+        is run again. `steps` runs up to its first fit here, then in the worker's thread.
         """
-        vectors = np.asarray(layers, dtype=np.float32)
-        _must_differ(vectors[start])
-        words = {"task": "place_layers", "components": components, "seed": seed, "start": start}
-        return self._ask(words, {"vectors": vectors}, lambda _, layout: layout)
+
+        def advance(said: dict[str, Any], layout: Layout) -> Result | Step:
+            try:
+                return steps.send((layout, said["kept"]))
+            except StopIteration as end:
+                return end.value
+
+        job = Job(self, {}, {}, advance)
+        job._prepare(next(steps))
+        return self._queue(job)
 
     def place_all(
         self,
@@ -247,7 +145,7 @@ class UmapWorker:
 
         finish: is called once with both, in the worker's thread, even if nobody waits any more.
         """
-        _must_differ(vectors)
+        must_differ(vectors)
         words = {"task": "place_all", "seed": seed, "settings": dict(settings)}
         return self._ask(words, {"vectors": vectors}, lambda said, layout: finish(layout, said["kept"]))
 
@@ -259,25 +157,33 @@ class UmapWorker:
             self._kill()
             self._changed.notify()
         for job in jobs:
-            job._fail(Stopped("The app is closing."))
+            job._fail(Stopped(CLOSING))
         if thread is not None:
             thread.join(timeout=10)
 
-    def _ask(
-        self, words: dict[str, Any], arrays: Arrays, finish: Callable[[dict[str, Any], Layout], Result]
-    ) -> Job[Result]:
-        job = Job(self, words, arrays, finish)
+    def _ask(self, words: dict[str, Any], arrays: Arrays, finish: Finish[Result]) -> Job[Result]:
+        return self._queue(Job(self, words, arrays, finish))
+
+    def _queue(self, job: Job[Result]) -> Job[Result]:
         self.start()
         with self._changed:
             self._jobs.append(job)
             self._changed.notify()
         return job
 
+    def _queue_again(self, job: Job[Any]) -> None:
+        """Put a job that has more steps behind those that wait."""
+        with self._changed:
+            if not self._closed and not job.done:
+                self._jobs.append(job)
+        if not job.done and self._closed:
+            job._fail(Stopped(CLOSING))
+
     def _stop(self, job: Job[Any]) -> None:
         with self._changed:
             if job in self._jobs:
                 self._jobs.remove(job)
-            if self._current is job:
+            if self._current is job and not job.in_steps:
                 self._kill()
 
     def _kill(self) -> None:
@@ -300,6 +206,8 @@ class UmapWorker:
                 self._get_ready()
                 if job is not None and not job.done:
                     self._do(job)
+                if job is not None:
+                    self._queue_again(job)
             except (_Died, OSError) as error:
                 with self._changed:
                     self._discard()
@@ -410,7 +318,8 @@ class UmapWorker:
                     pipe.close()
 
 
-def _must_differ(vectors: Floats) -> None:
+def must_differ(vectors: Floats) -> None:
+    """Raise BadInput where fewer than 5 vectors (point, dimension) differ in direction."""
     found = directions_up_to(vectors, FEWEST)
     if found < FEWEST:
         raise BadInput(f"UMAP needs {FEWEST} points that differ, and here {_are(found)}: this is PCA.")

@@ -68,22 +68,6 @@ def _start(places: Layout) -> Layout | str:
     return np.where(known[:, None], places, places[known].mean(axis=0)).astype(np.float32)
 
 
-def place_layers(
-    layers: NDArray[np.float32], components: int, seed: int, start: int, tell: Tell
-) -> NDArray[np.float32]:
-    """A UMAP of the same points at every layer: (layer, point, component), from (layer, point, dimension).
-
-    The layer `start` is placed first, and every other one starts from its neighbour's places, outwards from there.
-    """
-    layouts = np.full((*layers.shape[:2], components), np.nan, dtype=np.float32)
-    order = [start, *range(start + 1, len(layers)), *range(start - 1, -1, -1)]
-    for done, layer in enumerate(order, start=1):
-        before = None if layer == start else layouts[layer - 1 if layer > start else layer + 1]
-        layouts[layer] = place(layers[layer], components, seed, before)
-        tell("layers placed", done, len(order), done / len(order))
-    return layouts
-
-
 def place_all(vectors: NDArray[np.float32], seed: int, settings: Mapping[str, Any], tell: Tell) -> tuple[Layout, float]:
     """A map of many rows (point, dimension), each with a direction: (point, 2), and the share of neighbours kept.
 

@@ -82,7 +82,8 @@ def _listen(stream: IO[bytes], requests: queue.SimpleQueue[Request]) -> None:
 def _answer(
     words: dict[str, Any], arrays: dict[str, NDArray[Any]], replies: IO[bytes]
 ) -> tuple[dict[str, Any], NDArray[Any]]:
-    from embedviz.projection.umap_fit import place, place_all, place_layers
+    from embedviz.geometry import neighbours_kept
+    from embedviz.projection.umap_fit import place, place_all
 
     def tell(things: str, done: int, of: int, share: float) -> None:
         write_message(replies, {"id": words["id"], "things": things, "done": done, "of": of, "share": share})
@@ -90,9 +91,8 @@ def _answer(
     vectors, seed = arrays["vectors"], words["seed"]
     match words["task"]:
         case "place":
-            return {}, place(vectors, words["components"], seed, arrays.get("init"))
-        case "place_layers":
-            return {}, place_layers(vectors, words["components"], seed, words["start"], tell)
+            layout = place(vectors, words["components"], seed, arrays.get("init"))
+            return {"kept": neighbours_kept(vectors, layout)}, layout
         case "place_all":
             layout, kept = place_all(vectors, seed, words["settings"], tell)
             return {"kept": kept}, layout

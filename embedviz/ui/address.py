@@ -6,6 +6,9 @@ each value that is not possible gives a sentence, and a text too long for a link
 
 from __future__ import annotations
 
+import base64
+import binascii
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +21,8 @@ from embedviz.tokens import visible_line
 
 # Browsers, proxies and chat programs cut links somewhere above 2,000 characters.
 LONGEST = 2000
+# No text that a person wrote is longer; a link that unpacks to more is refused.
+MOST_UNPACKED = 200_000
 
 _WRITTEN, _NOTES = "address written", "address notes"
 
@@ -27,12 +32,13 @@ class Parameter:
     """One value of the address, kept in the session under the same name.
 
     default: the value on a first visit, which the address leaves out. read: turns the address's text into the value,
-    and raises EmbedvizError or ValueError for one that is not possible.
+    and raises EmbedvizError or ValueError for one that is not possible. write: turns it back.
     """
 
     name: str
     default: Any
     read: Callable[[str], Any] = str
+    write: Callable[[Any], str] = str
 
 
 def choice(*allowed: str) -> Callable[[str], str]:
@@ -46,9 +52,29 @@ def choice(*allowed: str) -> Callable[[str], str]:
     return read
 
 
-def switch(value: str) -> bool:
-    """A reader for a switch, as the address writes it."""
-    return choice("true", "false")(value.lower()) == "true"
+def switch(name: str, default: bool) -> Parameter:
+    """A value that is on or off, `true` or `false` in the address."""
+    read = choice("true", "false")
+    return Parameter(name, default, lambda value: read(value.lower()) == "true", lambda value: str(value).lower())
+
+
+def packed(name: str) -> Parameter:
+    """A text of many lines, empty on a first visit, which travels compressed."""
+
+    def read(value: str) -> str:
+        unpacker = zlib.decompressobj()
+        try:
+            text = unpacker.decompress(base64.urlsafe_b64decode(value.encode()), MOST_UNPACKED).decode()
+        except (zlib.error, binascii.Error) as error:
+            raise ValueError(value) from error
+        if not unpacker.eof:
+            raise ValueError(value)
+        return text
+
+    def write(text: str) -> str:
+        return base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode() if text else ""
+
+    return Parameter(name, "", read, write)
 
 
 def restore(parameters: Sequence[Parameter]) -> list[str]:
@@ -85,10 +111,12 @@ def _take(parameter: Parameter, asked: Mapping[str, Sequence[str]]) -> None:
 
 def refuse(name: str, value: Any, shown: Any) -> str:
     """Note that a link asked for a value that is not possible, and what is shown in its place; return the note."""
-    asked = visible_line(str(value))
-    return _note(
-        f"The link asked for {name} = {asked}. That is not possible here; {visible_line(str(shown))} is shown."
-    )
+    asked = f"{name} = {visible_line(str(value))}" if str(value) else f"{name} without a value"
+    if isinstance(shown, bool):
+        instead = f"; it is {'on' if shown else 'off'}"
+    else:
+        instead = f"; {visible_line(str(shown))} is shown" if str(shown) else ""
+    return _note(f"The link asked for {asked}. That is not possible here{instead}.")
 
 
 def _note(sentence: str) -> str:
@@ -104,7 +132,7 @@ def forget_notes() -> None:
 def write(parameters: Sequence[Parameter], always: Sequence[str] = ("model",)) -> bool:
     """Write the session's values into the address; False where a value was left out because it is too long."""
     values = {
-        p.name: _written(st.session_state[p.name])
+        p.name: p.write(st.session_state[p.name])
         for p in parameters
         if p.name in always or st.session_state[p.name] != p.default
     }
@@ -113,10 +141,6 @@ def write(parameters: Sequence[Parameter], always: Sequence[str] = ("model",)) -
         st.query_params.from_dict(fitting)
     st.session_state[_WRITTEN] = {name: [value] for name, value in fitting.items()}
     return len(fitting) == len(values)
-
-
-def _written(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def remember(name: str, value: Any) -> None:

@@ -17,11 +17,15 @@ def chart(figure: go.Figure, *, key: str, alt: str) -> None:
     st.plotly_chart(figure, key=key, alt=alt, config=config)
 
 
-def chosen_line(name: str, title: str) -> int | None:
-    """The line of a figure's table that the reader chose, to ring its mark; None where none is chosen."""
+def chosen_lines(name: str, title: str) -> list[int]:
+    """The lines of a figure's table that the reader chose, to ring their marks."""
     kept = st.session_state.get(f"{name}_data_{title}")
-    lines = kept["selection"]["rows"] if kept else []
-    return int(lines[0]) if lines else None
+    return [int(line) for line in kept["selection"]["rows"]] if kept else []
+
+
+def chosen_line(name: str, title: str) -> int | None:
+    """The line that the reader chose where one can be chosen; None where none is."""
+    return next(iter(chosen_lines(name, title)), None)
 
 
 def data_menu(
@@ -29,11 +33,15 @@ def data_menu(
     tables: Mapping[str, Callable[[], pd.DataFrame]],
     figures: Mapping[str, go.Figure],
     code: Callable[[], str] | None = None,
+    *,
+    files: Mapping[str, Callable[[], bytes]] | None = None,
+    several: bool = False,
 ) -> None:
     """One row of small buttons under a figure: data as table, CSV, page (HTML), show the code.
 
     name: what the files are called. tables, figures: by the words that tell them apart. Nothing is computed before it
-    is asked for. A line chosen in a table is what `chosen_line` gives in the run that follows.
+    is asked for. files: further downloads, by their endings such as "npz". A line chosen in a table is what
+    `chosen_line` gives in the run that follows; `several`: more than one can be chosen.
     """
     with st.container(horizontal=True, gap="small", key=f"{name}_menu"):
         show_table = st.toggle("Data as table", key=f"{name}_table")
@@ -56,11 +64,17 @@ def data_menu(
                 _label("Page (HTML)", title, figures), page, _file(name, title, "html"), "text/html",
                 on_click="ignore", key=f"{name}_html_{title}",
             )  # fmt: skip
+        for ending, content in (files or {}).items():
+            st.download_button(
+                ending.upper(), content, _file(name, "vectors", ending), "application/octet-stream",
+                on_click="ignore", key=f"{name}_file_{ending}",
+            )  # fmt: skip
     if show_table:
         for title, table in tables.items():
             st.markdown(f"**{title}**")
             st.dataframe(
-                table(), hide_index=True, key=f"{name}_data_{title}", on_select="rerun", selection_mode="single-row",
+                table(), hide_index=True, key=f"{name}_data_{title}", on_select="rerun",
+                selection_mode="multi-row" if several else "single-row",
                 alt=f"{name}, {title}, as numbers. Choose a line to ring its mark.",
             )  # fmt: skip
     if code is not None and show_code:

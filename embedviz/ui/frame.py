@@ -18,6 +18,8 @@ from embedviz.ui import address, parts
 
 _CSS = Path(__file__).with_name("frame.css")
 NOTES_AT_ONCE = 2
+# A note with the gap under it, in pixels at a desk.
+NOTE_HEIGHT = 48
 SECONDS_TO_WORDS, SECONDS_TO_STOP = 2, 10
 
 

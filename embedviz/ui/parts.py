@@ -11,7 +11,7 @@ from embedviz.errors import EmbedvizError
 from embedviz.safe_text import markdown_message, markdown_text
 from embedviz.ui.address import Parameter
 
-_ASKED, _DRAWN = "parts asked", "parts drawn"
+_ASKED, _DRAWN, _TITLES = "parts asked", "parts drawn", "parts titled"
 
 
 def parts_parameter(*names: str) -> Parameter:
@@ -45,6 +45,11 @@ def closed_part(title: str, name: str, needs: object = True) -> Iterator[bool]:
 
     What a person must mend (EmbedvizError) is said inside it; the rest of the page stays.
     """
+    titles = st.session_state.setdefault(_TITLES, {})
+    if titles.get(name, title) != title and name in st.session_state.get("open", "").split(","):
+        # To Streamlit another title, as with another model, is another part, and a new part is closed.
+        st.session_state[f"part_{name}"] = True
+    titles[name] = title
     with st.expander(markdown_text(title), key=f"part_{name}", on_change="rerun") as box:
         if box.open:
             st.session_state.setdefault(_DRAWN, []).append(name)

@@ -43,6 +43,7 @@ def scrubber(
     ticks: Sequence[tuple[int, str]] = (),
     on_rest: Callable[[int], None] | None = None,
     redraw: bool = False,
+    rerun: bool = False,
     projector: bool = False,
 ) -> int:
     """Draw the scrubber and return the moment at which the reader left it, 0 to len(moments) − 1.
@@ -51,7 +52,8 @@ def scrubber(
     moment itself, and a new value here moves it. The reader's position wins while the page runs.
     figures: keys of the st.plotly_chart elements whose frames are named "0", "1", …; a frame that is missing is left
     out. ticks: (moment, text). on_rest: called with the moment half a second after the last move, in a run of the
-    scrubber alone. redraw: draw figures anew at each step, for heatmaps and shapes, which do not move without it.
+    scrubber alone; with `rerun` the whole page follows, for what stands outside the figures. redraw: draw figures anew
+    at each step, for heatmaps and shapes, which do not move without it.
     projector: listen to a presenter's remote (PageUp, PageDown, Space).
     """
     kept_name = f"{key} at"
@@ -63,6 +65,7 @@ def scrubber(
         st.session_state[kept_name] = (at, place)
         if on_rest:
             on_rest(place)
+        st.session_state[f"{key} rested"] = rerun
 
     @st.fragment
     def draw() -> None:
@@ -76,6 +79,8 @@ def scrubber(
             "projector": projector,
         }
         _component(key=key, data=data, on_rest_change=rested)
+        if st.session_state.pop(f"{key} rested", False):
+            st.rerun()
 
     draw()
     return place_of(st.session_state[kept_name][1], moments)

@@ -9,15 +9,18 @@ import streamlit as st
 
 from embedviz import export, snippets, table_map
 from embedviz.comparison import compare
+from embedviz.errors import BadInput, EmbedvizError
 from embedviz.figures import table_map as figures
 from embedviz.figures.style import Sizes
+from embedviz.meaning import notes_of
 from embedviz.models.language_model import LanguageModel
-from embedviz.neighbours import nearest
+from embedviz.neighbours import Neighbours, nearest
 from embedviz.numbers import count
-from embedviz.projection.umap_client import Job
+from embedviz.projection.job import Job, Stopped
 from embedviz.safe_text import markdown_text
 from embedviz.table_map import TableMap
-from embedviz.table_view import words_of
+from embedviz.table_view import read
+from embedviz.ui import frame
 from embedviz.ui.address import Parameter, choice
 from embedviz.ui.charts import chart, chosen_line, data_menu
 from embedviz.ui.parts import closed_part
@@ -40,40 +43,75 @@ def whole_map(model: LanguageModel | None, size: Sizes) -> None:
 
 def draw_map(model: LanguageModel, size: Sizes) -> None:
     """The map where it is made; else the button that makes it, and the line of those who wait."""
-    job: Job[TableMap] | None = st.session_state.get("table map job")
-    made = table_map.stored(model.spec)
+    # A job belongs to its model, and so does what is said of it.
+    key = f"table map job {model.spec.name}"
+    job: Job[TableMap] | None = st.session_state.get(key)
+    stopped = False
     if job is not None and job.done:
-        del st.session_state["table map job"]
-        made = job.result()
+        del st.session_state[key]
+        try:
+            show_map(model, job.result(), size)
+            return
+        except Stopped:
+            stopped = True
+    made = table_map.found(model.spec)
     if made is not None:
         show_map(model, made, size)
         return
     with st.container(height=size.map, border=True, key="table_map_place"):
-        if job is not None:
-            wait_for_map(job)
+        if job is not None and not job.done:
+            wait_for_map(job, key)
             return
         seconds = max(5, round(model.table.rows * SECONDS_A_ROW))
-        rows = count(model.table.rows)
-        st.markdown(f"The map of {rows} points takes about {seconds} s, once.")
+        said = "Stopped. " if stopped or st.session_state.pop(f"{key} stopped", False) else ""
+        st.markdown(f"{said}The map of {count(model.table.rows)} points takes about {seconds} s, once.")
+        if unkept := table_map.cannot_keep(model.spec):
+            st.warning(markdown_text(unkept))
         if st.button("Make the map", key="table_map_make"):
-            st.session_state["table map job"] = table_map.make(model)
+            st.session_state[key] = table_map.make(model)
+            st.session_state[f"{key} began"] = time.monotonic()
             st.rerun()
 
 
-def wait_for_map(job: Job[TableMap]) -> None:
-    """Say how far the map is, once a second, with a way to stop it from 10 s on."""
-    began = st.session_state.setdefault("table map began", time.monotonic())
+def wait_for_map(job: Job[TableMap], key: str) -> None:
+    """Say how far the map is, once a second, with a way to stop waiting from 10 s on.
+
+    key: of the job in the session.
+    """
+
+    def stop() -> None:
+        # Others may wait for the same map: it is theirs still.
+        table_map.leave(job)
+        st.session_state.pop(key, None)
+        st.session_state[f"{key} stopped"] = True
 
     @st.fragment(run_every=1.0)
     def line() -> None:
-        if job.done:
-            st.session_state.pop("table map began", None)
+        if job.done or key not in st.session_state:
             st.rerun()
         st.markdown(markdown_text(job.waiting.sentence))
-        if time.monotonic() - began >= SECONDS_TO_STOP:
-            st.button("Stop", key="table_map_stop", on_click=job.cancel)
+        if time.monotonic() - st.session_state[f"{key} began"] >= SECONDS_TO_STOP:
+            st.button("Stop", key="table_map_stop", on_click=stop)
 
     line()
+
+
+def find(model: LanguageModel, made: TableMap, asked: str, wide: float) -> tuple[int, Neighbours, table_map.View]:
+    """The id that was asked for, its nearest rows, and the view round it in a figure `wide` times as wide as high.
+
+    Raises EmbedvizError for what is no point of the map.
+    """
+    typed = read(model, asked)
+    found = typed.words[0]
+    if found.pieces:
+        raise BadInput(f"{found.pieces} Name one token.")
+    ranked = nearest(compare(model.table, found.vector), model.vocabulary, inputs=found.ids)
+    seen = table_map.close_view(made, found.ids[0], [one.entry.id for one in ranked.nearest], wide)
+    notes = [*typed.notes, *notes_of([found])]
+    if len(typed.words) > 1:
+        notes = [f"{count(len(typed.words))} words were typed; the first, {found.label}, is ringed."]
+    frame.show_notes(notes)
+    return found.ids[0], ranked, seen
 
 
 def show_map(model: LanguageModel, made: TableMap, size: Sizes) -> None:
@@ -90,14 +128,10 @@ def show_map(model: LanguageModel, made: TableMap, size: Sizes) -> None:
     line = chosen_line("table map", "points")
     chosen, ranked, seen = None if line is None else int(made.ids[line]), None, None
     if asked.strip():
-        found = words_of(model, asked.replace("␣", " "))[0][0]
-        if len(found.ids) > 1:
-            st.warning(markdown_text(f"{found.label} is no single point: name one token. The whole map is shown."))
-        else:
-            chosen = found.ids[0]
-            ranked = nearest(compare(model.table, found.vector), model.vocabulary, inputs=found.ids)
-            near = [one.entry.id for one in ranked.nearest]
-            seen = table_map.close_view(made, chosen, near, WIDTH / size.map)
+        try:
+            chosen, ranked, seen = find(model, made, asked, WIDTH / size.map)
+        except EmbedvizError as error:
+            st.warning(markdown_text(f"{error} The whole map is shown."))
     near = [] if ranked is None else [one.entry.id for one in ranked.nearest]
     drawn_map = figures.table_map(
         made, size, width=WIDTH, colour=colour, chosen=chosen, neighbours=near, words=table_map.well_known(made),

@@ -8,19 +8,20 @@ import streamlit as st
 
 from embedviz import export, snippets
 from embedviz.analogy import analogy, expected, expected_sentence
-from embedviz.axes import Axis, axis, place, read_pairs, read_words
+from embedviz.axes import Axis, axis, list_notes, place, read_pairs, read_words
 from embedviz.comparison import Metric, compare
 from embedviz.concepts import concepts
 from embedviz.coordinates import Probe, extremes, probe
+from embedviz.errors import EmbedvizError
 from embedviz.figures import strips, table_parts
 from embedviz.figures.style import Sizes
 from embedviz.id_order import IdOrder, id_order
-from embedviz.meaning import word
+from embedviz.meaning import notes_of, word
 from embedviz.models.language_model import LanguageModel
 from embedviz.neighbours import Neighbours, TwoTables, by_every_metric, in_both_tables
 from embedviz.numbers import count, decimal
 from embedviz.safe_text import markdown_text
-from embedviz.table_view import TableView, largest_sentence, place_sentence, words_of
+from embedviz.table_view import TableView, largest_sentence, place_sentence, read
 from embedviz.ui import frame
 from embedviz.ui.address import Parameter, choice, switch
 from embedviz.ui.charts import chart, chosen_line, data_menu
@@ -53,7 +54,7 @@ NAMES = ("numbers", "neighbours", "ids", "sums", "axes", "coordinates", "map")
 PARAMETERS = (
     Parameter("from", 0, read_place),
     *(Parameter(field, text) for field, text in zip(FIELDS, SUMS["king − man + woman"], strict=True)),
-    Parameter("sum_centre", False, switch),
+    switch("sum_centre", False),
     Parameter("across", "man, woman\nking, queen\nboy, girl\nfather, mother"),
     Parameter("up", "small, big\nlittle, large\ntiny, huge"),
     Parameter("placed", "nurse, engineer, uncle, aunt, mouse, elephant, ant, whale, table, house, baby, giant"),
@@ -63,7 +64,7 @@ PARAMETERS = (
 
 def code_of(model: LanguageModel, shown: TableView) -> str:
     """The code for the chosen row's neighbours."""
-    return snippets.neighbours_code(model.spec, words_of(model, shown.typed.replace("␣", " "))[0][0])
+    return snippets.neighbours_code(model.spec, read(model, shown.typed).words[0])
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
@@ -71,7 +72,7 @@ def read_neighbours(
     _model: LanguageModel, model_name: str, typed: str
 ) -> tuple[dict[Metric, Neighbours], TwoTables | None]:
     """The lists by three measures, and where the model has two tables, those of both."""
-    chosen = words_of(_model, typed.replace("␣", " "))[0][0]
+    chosen = read(_model, typed).words[0]
     compared = compare(_model.table, chosen.vector)
     tables = None
     if _model.output_table is not _model.table and len(chosen.ids) == 1:
@@ -130,12 +131,17 @@ def shuffle() -> None:
     st.session_state["ids shuffled"] = not st.session_state.get("ids shuffled", False)
 
 
+def magnified(shown: TableView, *, projector: bool) -> tuple[int, int]:
+    """How many coordinates the magnifier holds, and the last one that it can begin at."""
+    number = min(8 if projector else 12, shown.dimensions)
+    return number, shown.dimensions - number
+
+
 def numbers(shown: TableView, size: Sizes, *, projector: bool) -> None:
     """Every number of the rows, a few under a magnifier that stays put, and the row's place in the table."""
     with closed_part(f"All {count(shown.dimensions)} numbers", "numbers") as open_now:
         if open_now:
-            number = min(8 if projector else 12, shown.dimensions)
-            last = shown.dimensions - number
+            number, last = magnified(shown, projector=projector)
             first = min(st.session_state["from"], last)
             if last:
                 first = st.slider("Magnifier: first coordinate", 0, last, first, key="table_magnifier", on_change=move)
@@ -210,11 +216,14 @@ def sums(model: LanguageModel | None) -> None:
             result = analogy(
                 model.table, model.vocabulary, word(model, a), word(model, b), word(model, c), centre=centre
             )  # fmt: skip
-            frame.show_notes(result.notes)
-            st.markdown(markdown_text(f"{result.sum}, or: {result.proportion}"))
-            said = [result.sentence]
+            said, notes = [result.sentence], [*result.notes]
             if answer.strip():
-                said.append(expected_sentence(expected(result, model.vocabulary, word(model, answer))))
+                try:
+                    said.append(expected_sentence(expected(result, model.vocabulary, word(model, answer))))
+                except EmbedvizError as error:
+                    notes.insert(0, str(error))
+            frame.show_notes(notes)
+            st.markdown(markdown_text(f"{result.sum}, or: {result.proportion}"))
             st.markdown(markdown_text(" ".join(said)))
             neighbour_list(result.neighbours, "cosine with the sum")
             data_menu(
@@ -233,10 +242,10 @@ def axes(model: LanguageModel | None, size: Sizes) -> None:
                 across = st.text_area("Across: low, high; one pair a line", key="across", persist_state="session")
                 upward = st.text_area("Up: low, high; one pair a line", key="up", persist_state="session")
                 listed_words = st.text_area("Words to place", key="placed", persist_state="session")
-            words, total = read_words(listed_words, MOST_PLACED)
+            words, _ = read_words(listed_words, MOST_PLACED)
             placed = place((axis_of(model, across), axis_of(model, upward)), [word(model, one) for one in words])
-            if total > len(words):
-                st.warning(f"{count(len(words))} of {count(total)} words are shown.")
+            ends = [one for both in placed.axes for pair in both.pairs for one in pair]
+            frame.show_notes([*list_notes(listed_words, len(words), "shown"), *notes_of([*ends, *placed.words])])
             line = chosen_line("table axes", "words")
             line = None if line is None or line >= len(words) else line
             plane_figure = table_parts.plane(placed, size, width=1200, ringed=line)

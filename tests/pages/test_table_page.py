@@ -11,7 +11,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from conftest import ROOT
-from page_frame import figure, open_page, type_into
+from embedviz import table_map
+from embedviz.projection.job import Job
+from embedviz.projection.umap_client import Readiness
+from embedviz.table_map import TableMap
+from embedviz.table_view import TableView
+from embedviz.ui import table_map_part
+from page_frame import figure, open_page, type_into, until_ready
 from tiny_models import save
 
 Opened = Callable[..., AppTest]
@@ -151,6 +157,48 @@ def test_closed_parts_compute_nothing(opened: Opened) -> None:
     ]
 
 
+def test_a_part_stays_open_when_its_title_changes(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = part(opened(), "numbers")
+    monkeypatch.setattr(TableView, "dimensions", property(lambda self: 15))
+    page.run()
+    assert page.expander[0].label == "All 15 numbers"
+    assert page.query_params["open"] == "numbers"
+    assert figure(page, "table_magnified")
+    page.session_state["part_numbers"] = False
+    page.run()
+    assert "open" not in page.query_params
+
+
+def test_a_coordinate_that_rows_do_not_have_is_noted(opened: Opened) -> None:
+    page = opened(**{"from": "99999", "open": "numbers"})
+    assert "The link asked for from = 99999. That is not possible here; 4 is shown." in said(page, "warning")
+    assert page.query_params["from"] == "4"
+    assert "from" not in said(opened(**{"from": "4"}), "warning")
+
+
+def test_a_link_without_a_value_reads_well(opened: Opened) -> None:
+    page = opened(sum_centre="", colour="", open="nothing", **{"from": ""})
+    notes = "\n".join([said(page, "warning"), said(page)])
+    assert "The link asked for sum_centre without a value. That is not possible here; it is off." in notes
+    assert "The link asked for from without a value. That is not possible here; 0 is shown." in notes
+    assert "The link asked for colour without a value. That is not possible here; id is shown." in notes
+    assert "The link asked for open = nothing. That is not possible here." in notes
+    assert "; is shown" not in notes.replace("; it is", "").replace(";  is shown", "; is shown")
+
+
+def test_too_much_for_a_link_is_said(opened: Opened) -> None:
+    page = look_for(opened(), ", ".join(f"word{k}" for k in range(500)))
+    assert "Too much for a link. Save it as a file." in said(page)
+    assert said(page, "warning").startswith("60 of 500 words shown; the table has all.")
+
+
+def test_one_hit_contains_it(opened: Opened) -> None:
+    page = look_for(opened(), "#0")
+    page.session_state["table_find"] = True
+    page.run()
+    assert "1 token contains it." in said(page)
+
+
 def test_the_magnifier_stays_on_its_coordinates_for_another_row(opened: Opened) -> None:
     page = part(opened(), "numbers")
     page.slider(key="table_magnifier").set_value(3).run()
@@ -189,6 +237,10 @@ def test_sums_are_said_in_both_notations_and_failures_as_failures(opened: Opened
     assert "␣bank − ␣river + ␣crane is nearest to" in said(page)
     assert "␣bank, ␣river and ␣crane are left out." in said(page)
     assert "The expected ␣seal comes" in said(page)
+    page.text_input(key="sum_expected").set_value("zqxj").run()
+    assert "The expected answer must be one token. zqxj is" in said(page, "warning")
+    assert "Shown: their mean." not in said(page, "warning") and not page.error
+    assert "␣bank − ␣river + ␣crane is nearest to" in said(page) and len(page.dataframe) == 1
     page.text_input(key="sum_a").set_value("").run()
     assert "One of the words is blank" in said(page, "error") + "".join(one.value for one in page.error)
     for field in SUM[:3]:
@@ -201,7 +253,8 @@ def test_words_are_placed_along_two_axes_and_a_bad_pair_is_answered(opened: Open
     page = part(opened(), "axes")
     assert "is left out by these two axes" in said(page)
     page.text_area(key="placed").set_value(", ".join(f"word{k}" for k in range(500))).run()
-    assert "60 of 500 words are shown." in said(page, "warning")
+    assert said(page, "warning").startswith("60 of 500 words are shown.")
+    assert "of the words are several pieces; the mean of their rows is shown." in said(page, "warning")
     page.text_area(key="up").set_value("small").run()
     assert "An axis needs two words a line" in "".join(one.value for one in page.error)
 
@@ -217,6 +270,56 @@ def test_a_map_that_is_not_made_offers_to_make_it(opened: Opened) -> None:
     assert page.button(key="table_map_make").label == "Make the map"
 
 
+class NeverDone(Job[TableMap]):
+    """A job that goes on until it is stopped, without a process."""
+
+    def __init__(self) -> None:
+        worker = type("Worker", (), {"readiness": Readiness("ready", 0.0), "_stop": lambda self, job: None})()
+        super().__init__(worker, {}, {}, lambda words, layout: None)
+
+
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Maps that are never done, and a Stop button at once."""
+    monkeypatch.setattr(table_map, "_start", lambda model, worker: NeverDone())
+    monkeypatch.setattr(table_map, "shared", lambda: None)
+    monkeypatch.setattr(table_map_part, "SECONDS_TO_STOP", 0)
+    monkeypatch.setattr(table_map, "_making", {})
+
+
+def test_a_stopped_map_is_a_sentence_and_the_button_again(opened: Opened, endless: None) -> None:
+    page = part(opened(), "map")
+    page.button(key="table_map_make").click().run()
+    other = part(opened(), "map")
+    other.button(key="table_map_make").click().run()
+    page.button(key="table_map_stop").click().run()
+    assert "Stopped. The map of 400 points" in said(page) and not page.error
+    assert page.button(key="table_map_make")
+    other.run()
+    assert "Placing the points" in said(other) or "Another picture" in said(other)
+    other.button(key="table_map_stop").click().run()
+    assert "Stopped. The map of 400 points" in said(other) and not other.error
+    assert all(job.done for job, _ in table_map._making.values())
+
+
+def test_a_map_being_made_belongs_to_its_model(opened: Opened, models: dict[str, str], endless: None) -> None:
+    page = part(opened(), "map")
+    page.button(key="table_map_make").click().run()
+    page.session_state["model"] = models["gpt_neox"]
+    until_ready(page.run())
+    assert "The map of 412 points" in said(page)
+    assert page.button(key="table_map_make")
+    page.session_state["model"] = "tiny-gpt2"
+    until_ready(page.run())
+    assert page.button(key="table_map_stop")
+
+
+def test_a_folder_that_takes_no_map_is_said_before_it_is_made(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_map, "cannot_keep", lambda spec: "The map cannot be kept in maps.")
+    page = part(opened(), "map")
+    assert "cannot be kept" in said(page, "warning") and page.button(key="table_map_make")
+
+
 def test_the_map_is_made_once_and_zooms_to_a_token(opened: Opened) -> None:
     page = part(opened(), "map")
     page.button(key="table_map_make").click().run()
@@ -230,6 +333,15 @@ def test_the_map_is_made_once_and_zooms_to_a_token(opened: Opened) -> None:
     page.text_input(key="find").set_value("#300").run()
     assert "ringed rows are in sight" in said(page)
     assert "ringed: the chosen token" in json.dumps(figure(page, "table_map_300"))
+    for typed in ("#0", "#99999", "-1", "#1,00", "\0", "zqxj", "#1.5"):
+        type_into(page, "find", typed)
+        assert "every row of the table" in json.dumps(figure(page, "table_map_None")), typed
+        assert "The whole map is shown." in said(page, "warning"), typed
+        assert not page.error, typed
+    type_into(page, "find", "bank, river, crane")
+    assert "3 words were typed; the first, ␣bank, is ringed." in said(page, "warning")
+    type_into(page, "find", "321")
+    assert "Read as id 321." in said(page, "warning")
 
 
 def test_a_link_opens_parts_with_their_words(opened: Opened) -> None:

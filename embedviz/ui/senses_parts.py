@@ -1,0 +1,436 @@
+"""The senses page's deeper parts, in the order of the page, and the choices that change its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import cast
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+from numpy.typing import NDArray
+
+from embedviz import senses_export
+from embedviz.axes import read_words
+from embedviz.comparison import compare
+from embedviz.context_measures import (
+    explainable_variance,
+    self_similarity,
+    shuffled,
+    silhouette,
+    similarity_matrix,
+)
+from embedviz.contextual import POOLINGS, ContextualVectors, Pooling, contextual_vectors
+from embedviz.errors import EmbedvizError
+from embedviz.export import neighbour_table
+from embedviz.figures import senses as figures
+from embedviz.figures import senses_parts as more_figures
+from embedviz.figures.style import Sizes
+from embedviz.models import catalog
+from embedviz.models.language_model import LanguageModel
+from embedviz.nearest_sense import on_second_set, what_moved
+from embedviz.neighbours import nearest
+from embedviz.numbers import count, decimal, share
+from embedviz.occlusion import without_each_word
+from embedviz.occurrence_files import read_file
+from embedviz.occurrences import Occurrences
+from embedviz.projection.aligned import AlignedProjection, place_new
+from embedviz.projection.job import Job
+from embedviz.safe_text import markdown_text
+from embedviz.senses_view import SensesView, view
+from embedviz.tokens import visible_line
+from embedviz.ui import frame, senses_work
+from embedviz.ui.address import Parameter, choice, forget_notes, switch
+from embedviz.ui.charts import chart, data_menu
+from embedviz.ui.parts import closed_part
+from embedviz.ui.scrubber import Moment, scrubber
+from embedviz.ui.senses_work import Uses
+from embedviz.ui.shelf import Loading, shelf
+
+NAMES = (
+    "sentences", "guess", "moved", "matrix", "accuracy", "context", "rows", "picture", "models",
+)  # fmt: skip
+METHODS = {"pca": "PCA", "umap": "UMAP"}
+SPACES = {"2": "2D", "3": "3D"}
+PARAMETERS = (
+    Parameter("method", "pca", choice(*METHODS)),
+    Parameter("space", "2", choice(*SPACES)),
+    Parameter("pooling", "mean", choice(*POOLINGS)),
+    switch("start", True),
+    Parameter("guess", ""),
+    Parameter("anchors", ""),
+    Parameter("use", "1"),
+    Parameter("beside", ""),
+)
+# Parts whose numbers are of the scrubber's layer.
+FOLLOWING = ("moved", "matrix", "rows", "picture", "accuracy")
+MOST_ANCHORS = 8
+
+
+def reading(model: LanguageModel) -> tuple[Pooling, bool | None]:
+    """How pieces become one vector, and whether a start token is fed first."""
+    start = None if st.session_state["start"] or model.start_token_id is None else False
+    return cast(Pooling, st.session_state["pooling"]), start
+
+
+def picture_choice() -> tuple[str, int, int]:
+    """Method, dimensions, and seed of the picture."""
+    return st.session_state["method"], int(st.session_state["space"]), int(st.session_state.get("seed", 0))
+
+
+def in_space() -> bool:
+    """Whether the picture has three dimensions."""
+    return bool(st.session_state["space"] == "3")
+
+
+def any_follows_the_layer() -> bool:
+    """Whether a part is open that must follow the slider."""
+    return any(st.session_state.get(f"part_{name}") for name in FOLLOWING) or bool(st.session_state.get("senses_table"))
+
+
+def opening(shown: SensesView, layer: int) -> int:
+    """The layer at which the figures of a view are drawn first; kept while the view is the same."""
+    key = (shown.model, shown.occurrences, len(shown.layers))
+    kept, at = st.session_state.get("senses drawn", (None, layer))
+    if kept != key:
+        st.session_state["senses drawn"] = (key, at := layer)
+    return min(at, len(shown.layers) - 1)
+
+
+def draw_picture(
+    shown: SensesView, size: Sizes, at: int, title: str, ringed: Sequence[int],
+    extra: Mapping[str, NDArray[np.float64]], guess: NDArray[np.float64] | None,
+) -> go.Figure:  # fmt: skip
+    """The picture in the chosen number of dimensions."""
+    if shown.projection.coordinates.shape[2] == 3:
+        return figures.picture_in_space(shown, size, at=at, title=title, guess=guess)
+    return figures.picture(shown, size, at=at, title=title, ringed=ringed, extra=extra, guess=guess)
+
+
+def piece_notes(shown: SensesView, found: ContextualVectors) -> list[str]:
+    """Say that a word is several pieces, and what became of them."""
+    if not shown.pieces:
+        return []
+    how = {"mean": "their mean is shown", "first": "the first is shown", "last": "the last is shown"}[found.pooling]
+    return [f"{shown.word} is {len(shown.pieces)} pieces here; {how}."]
+
+
+def new_points(
+    model: LanguageModel, uses: Uses, word: str, projection: AlignedProjection
+) -> tuple[NDArray[np.float64] | None, dict[str, NDArray[np.float64]], list[str]]:
+    """Places (layer, component) of the guessed sentence and of the anchor words, with what cannot be placed."""
+    guess, extra, said = None, dict[str, NDArray[np.float64]](), list[str]()
+    vectors = uses.found.vectors
+    if st.session_state["guess"].strip():
+        try:
+            new = senses_work.guessed(model, uses, word, st.session_state["guess"]).vectors
+            guess = place_new(projection, vectors, new[None])[:, 0]
+        except EmbedvizError:
+            pass  # the part "Guess a new sentence" says why
+    if st.session_state["anchors"].strip():
+        try:
+            words, total = read_words(st.session_state["anchors"], MOST_ANCHORS)
+            places = place_new(projection, vectors, senses_work.anchored(model, uses, words))
+            extra = {one: places[:, k] for k, one in enumerate(words)}
+            if total > len(words):
+                said.append(f"{len(words)} of {count(total)} other words are shown.")
+        except EmbedvizError as error:
+            said.append(str(error))
+    return guess, extra, said
+
+
+def show_notes(notes: Sequence[str]) -> None:
+    """Show the notes; where the clue comes after the word, beside them a button to a model that reads both ways."""
+    both_ways = [spec for spec in catalog.offered() if not spec.reads_left_to_right]
+    if not both_ways or not any("the clue comes after" in note for note in notes):
+        frame.show_notes(notes)
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(width="stretch", gap="small"):
+            frame.show_notes(notes)
+
+        def use() -> None:
+            st.session_state["model"] = both_ways[0].name
+            forget_notes()
+
+        name = markdown_text(f"Use {both_ways[0].title}, which reads both ways")
+        st.button(name, key="senses_encoder", on_click=use)
+
+
+def wait_for_picture(job: Job[AlignedProjection]) -> None:
+    """Say how far the UMAP is, once a second, and show it when it is there."""
+    partly = job.so_far is not None
+
+    @st.fragment(run_every=1.0)
+    def line() -> None:
+        if job.done or (job.so_far is not None) != partly:
+            st.rerun()
+        frame.SentenceLine().say(job.waiting.sentence)
+
+    line()
+
+
+def guess_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, word: str) -> None:
+    """A new sentence: which sense it is nearest to at each layer, with its ring in the picture."""
+    with closed_part("Guess a new sentence", "guess", uses) as open_now:
+        if not open_now or uses is None or model is None:
+            return
+        st.text_input(
+            f"A new sentence with {word} in it", key="guess", persist_state="session",
+            placeholder=f"We sat down on the {word} and watched the ducks.",
+        )  # fmt: skip
+        if not st.session_state["guess"].strip():
+            return
+        found = senses_work.guessed(model, uses, word, st.session_state["guess"])
+        drawn = more_figures.guess(found.result, size)
+        chart(drawn, key="senses_guess", alt=found.sentence)
+        st.markdown(markdown_text(f"{found.sentence} The ring in the picture is your sentence; the others stay."))
+        if uses.measures.labels.names and st.session_state["method"] == "umap":
+            st.markdown("In a UMAP the ring stands among its three nearest uses; the picture is not made anew.")
+        data_menu("senses guess", {"layers": lambda: senses_export.guess_table(found.result)}, {"guess": drawn})
+
+
+def choose_use(uses: Uses, key: str) -> int:
+    """One use by its sentence, kept in the address by its number."""
+    sentences = [
+        f"{k}. {visible_line(one.sentence, 90)}" for k, one in enumerate(uses.found.occurrences, start=1)
+    ]  # fmt: skip
+    kept = st.session_state["use"]
+    at = int(kept) - 1 if kept.isdecimal() and 1 <= int(kept) <= len(sentences) else 0
+
+    def keep() -> None:
+        st.session_state["use"] = st.session_state[key].partition(".")[0]
+
+    # Shown as typed: a select box does not read Markdown in its options.
+    chosen = st.selectbox("Sentence", sentences, at, key=key, on_change=keep)
+    return sentences.index(chosen)
+
+
+def moved_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, layer: int) -> None:
+    """Each other word taken out: how far the vector moves, and how much of its lean to its sense goes."""
+    with closed_part("Which words moved it", "moved", uses) as open_now:
+        if not open_now or uses is None or model is None:
+            return
+        number = choose_use(uses, "senses_moved_use")
+        one = uses.found.occurrences[number]
+        taken = without_each_word(model, one, pooling=uses.found.pooling, start_token=uses.found.start_token)
+        if not taken.words:
+            st.markdown("There is no other word in this sentence to take out.")
+            return
+        moved = what_moved(
+            uses.found.vectors, uses.senses, one.sense, taken.whole, taken.vectors, leave_out=number
+        )  # fmt: skip
+        words = [one.sentence[slice(*span)] for span in taken.words]
+        before = sum(span[0] < one.start for span in taken.words)
+        drawn = more_figures.moved(moved, words, size, layer=layer, sense=one.sense, word=one.word, before=before)
+        clue = moved.clue[layer]
+        most = int(np.argmax(moved.moved[:, layer]))
+        far = decimal(float(moved.moved[most, layer]))
+        said = [f"At layer {layer}, taking out {words[most]} moves {one.word} most, by {far}."]
+        if clue is not None and one.sense:
+            lost, lean = decimal(float(moved.lost[clue, layer])), decimal(float(moved.lean[layer]))
+            said.append(f"Taking out {words[clue]} takes most of its lean to {one.sense}: {lost} of {lean}.")
+        if model.spec.reads_left_to_right and before < len(words):
+            said.append(f"Words after {one.word} move it by exactly 0: this model has not read them yet.")
+        chart(drawn, key="senses_moved", alt=" ".join(said))
+        st.markdown(markdown_text(" ".join(said)))
+        frame.show_notes(taken.notes)
+        data_menu("senses moved", {"words": lambda: senses_export.moved_table(moved, words, layer)}, {"moved": drawn})
+
+
+def matrix_part(uses: Uses | None, size: Sizes, layer: int, projector: bool) -> None:
+    """The cosine of every two uses, ordered by sense."""
+    with closed_part("Every pair", "matrix", uses) as open_now:
+        if not open_now or uses is None:
+            return
+        found = similarity_matrix(uses.found.vectors[:, layer], uses.senses)
+        drawn = more_figures.matrix(found, size, layer=layer, baseline=float(uses.random[layer]))
+        alike = uses.measures.similarity
+        said = (
+            f"At layer {layer}: same sense {decimal(float(alike.within[layer]))}, other sense "
+            f"{decimal(float(alike.between[layer]))}, random pair {decimal(float(uses.random[layer]))}."
+        )
+        chart(drawn, key="senses_matrix", alt=f"Cosine of every two of {len(found.order)} uses. {said}")
+        st.markdown(said)
+        table = partial(senses_export.matrix_table, found, uses.found.occurrences)
+        data_menu("senses pairs", {"cosines": table}, {"pairs": drawn})
+
+
+def accuracy_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, layer: int) -> None:
+    """How often a use is nearest to its own sense, leave one out, and on a second file."""
+    with closed_part("Can the sense be read off?", "accuracy", uses) as open_now:
+        if not open_now or uses is None or model is None:
+            return
+        measured = uses.measures
+        right = measured.accuracy
+        if not np.isfinite(right.by_layer).any():
+            st.markdown(measured.parting.reason or "Two senses with two sentences each are needed to tell.")
+            return
+        second = None
+        file = st.file_uploader("Test on a second file of sentences", ["txt", "csv", "tsv", "jsonl"], key="senses_test")
+        if file is not None:
+            read = read_file(file.name, file.getvalue(), most=500)
+            tested = contextual_vectors(
+                model, read.occurrences, pooling=uses.found.pooling, start_token=uses.found.start_token
+            )
+            second = on_second_set(
+                uses.found.vectors, uses.senses, tested.vectors, [one.sense for one in tested.occurrences]
+            )
+        drawn = more_figures.accuracy(right, size, at=layer, second=second)
+        best, chance = measured.best_layer, right.chance
+        said = []
+        if measured.parting.layer is not None:
+            at = measured.parting.layer
+            said.append(
+                f"Right {round(100 * right.by_layer[at])} of 100 from layer {at}; chance {round(100 * chance)}."
+            )
+        else:
+            said.append(measured.parting.reason)
+        if best is not None:
+            said.append(f"Best at layer {best}: {round(100 * right.by_layer[best])} of 100.")
+        said.append(f"Each of {count(right.tested)} uses is left out of its own sense's mean when it is tested.")
+        if second is not None and best is not None:
+            there = round(100 * second.by_layer[best])
+            said.append(f"Of the second file's {count(second.tested)} sentences, {there} of 100 at layer {best}.")
+        if right.left_out:
+            said.append(f"Not tested, for want of a second sentence: {', '.join(right.left_out)}.")
+        chart(drawn, key="senses_accuracy", alt=said[0])
+        st.markdown(markdown_text(" ".join(said)))
+        data_menu(
+            "senses accuracy", {"layers": lambda: senses_export.accuracy_table(right, second)}, {"accuracy": drawn}
+        )
+
+
+def context_part(uses: Uses | None, size: Sizes) -> None:
+    """Ethayarajh's two measures, less the random pair."""
+    with closed_part("How much is context?", "context", uses) as open_now:
+        if not open_now or uses is None:
+            return
+        if len(uses.found.occurrences) < 2:
+            st.markdown("One use: add a second to compare.")
+            return
+        alike = self_similarity(uses.found.vectors, uses.random)
+        explained = explainable_variance(uses.found.vectors, uses.random)
+        drawn = more_figures.context(alike, explained, size)
+        last = len(alike) - 1
+        said = (
+            f"Two uses are more alike than a random pair by {decimal(float(alike[1]))} at layer 1 and by "
+            f"{decimal(float(alike[last]))} at layer {last}. At best, one vector for all uses could explain "
+            f"{share(float(uses.measures.explainable_variance[last]))} of them there."
+        )
+        chart(drawn, key="senses_context", alt=said)
+        st.markdown(f"{said} After Ethayarajh (2019).")
+        table = partial(senses_export.context_table, alike, explained)
+        data_menu("senses context", {"layers": table}, {"context": drawn})
+
+
+def rows_part(model: LanguageModel | None, uses: Uses | None, layer: int) -> None:
+    """The rows of the table nearest to one use's vector at the slider's layer."""
+    with closed_part("Rows of the table near one use", "rows", uses) as open_now:
+        if not open_now or uses is None or model is None:
+            return
+        number = choose_use(uses, "senses_rows_use")
+        table = model.output_table if layer == model.spec.blocks else model.table
+        ranked = nearest(compare(table, uses.found.vectors[number, layer]), model.vocabulary)
+        base = ranked.baseline
+        st.markdown(f"Layer {layer}, cosine with every row: mean {decimal(base.mean)}, deviation {decimal(base.std)}.")
+        listed = neighbour_table(ranked.nearest, "cosine")
+        st.dataframe(listed, hide_index=True, key="senses_rows", alt=f"Rows nearest to the use at layer {layer}.")
+        said = "From layer 1 on, vectors and rows lie in other directions: such a list says little of meaning."
+        if layer == model.spec.blocks and model.spec.next_token_head:
+            said = "The last vector is made to be near the row of the next token, not of this one."
+        st.markdown(said)
+        data_menu("senses rows", {"rows": lambda: listed}, {})
+
+
+def picture_part(uses: Uses | None, shown: SensesView, layer: int) -> None:
+    """Method, dimensions, shuffled labels, other words, and what the picture keeps."""
+    with closed_part("Can you trust this picture?", "picture") as open_now:
+        if not open_now:
+            return
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+            for label, key, words in (("Method", "method", METHODS), ("Dimensions", "space", SPACES)):
+                st.segmented_control(
+                    label, list(words), key=key, format_func=words.__getitem__, required=True, persist_state="session"
+                )
+            st.number_input("Seed of the UMAP", 0, 9999, key="seed", width=160, persist_state="session")
+            st.segmented_control("Pieces", list(POOLINGS), key="pooling", required=True, persist_state="session")
+            st.toggle("Start token", key="start", persist_state="session")
+            mixed = st.session_state.get("labels shuffled", False)
+            st.button("Labels as they are" if mixed else "Shuffle the labels", key="senses_shuffle", on_click=_shuffle)
+        st.text_input(
+            "Other words in the picture, read alone", key="anchors", placeholder="river, money",
+            persist_state="session",
+        )  # fmt: skip
+        places = shown.projection.coordinates[layer]
+        kept = float(shown.projection.neighbours_kept[layer])
+        said = [
+            f"It keeps {share(kept)} of true neighbours."
+            if np.isfinite(kept)
+            else "Too few points to say what it keeps."
+        ]
+        apart = silhouette(places, shown.senses, metric="euclidean")
+        mixed_apart = silhouette(places, shuffled(shown.senses, 0), metric="euclidean")
+        if np.isfinite(apart):
+            said.append(f"Senses apart (silhouette) {decimal(apart)}; with shuffled labels {decimal(mixed_apart)}.")
+        said.append("Only distances within one layer mean anything; the frame is turned from layer to layer to fit.")
+        if layer:
+            said.append("The star marks where all uses started. It is not placed by distance.")
+        st.markdown(markdown_text(" ".join(said)))
+
+
+def _shuffle() -> None:
+    st.session_state["labels shuffled"] = not st.session_state.get("labels shuffled", False)
+
+
+def two_models_part(model: LanguageModel | None, asked: Occurrences, size: Sizes, *, projector: bool) -> None:
+    """The same sentences in a second model, with a scrubber of its own."""
+    with closed_part("Two models", "models", model) as open_now:
+        if not open_now or model is None or not asked.occurrences:
+            return
+        others = [spec for spec in catalog.offered() if spec.name != model.spec.name]
+        others.sort(key=lambda spec: spec.reads_left_to_right == model.spec.reads_left_to_right)
+        names = [spec.name for spec in others]
+        if st.session_state["beside"] not in names:
+            st.session_state["beside"] = names[0]
+        titles = {spec.name: f"{spec.title}, {spec.reading}" for spec in others}
+        st.selectbox("Second model", names, key="beside", format_func=titles.__getitem__, persist_state="session")
+        other = shelf().ask(st.session_state["beside"])
+        if other is None or isinstance(other, Loading):
+            _wait_for(st.session_state["beside"])
+            return
+        line = frame.SentenceLine()
+        pooling, start_token = reading(other)
+        uses = senses_work.read(other, asked.occurrences, line, pooling=pooling, start_token=start_token)
+        places = senses_work.pca_picture(uses.key, 2, uses)
+        shown = view(other, asked.word, uses.found, uses.measures, places, uses.random)
+        at = shown.opening_layer
+        left, right = st.columns([0.52, 0.48], gap="small", wrap=True)
+        drawn = {"picture": figures.picture(shown, size, at=at), "curve": figures.curve(shown, size, at=at)}
+        with left:
+            chart(drawn["picture"], key="beside_picture", alt=shown.alt(at))
+        with right:
+            chart(drawn["curve"], key="beside_curve", alt=shown.alt(at))
+        last, most = len(shown.layers) - 1, 110 if projector else None
+        scrubber(
+            key="beside_layers", label=f"Layers of {other.spec.title}", at=at, projector=False,
+            moments=[Moment(shown.layer_name(k), shown.sentence(k, most)) for k in range(last + 1)],
+            figures=["beside_picture", "beside_curve"],
+            ticks=[(0, "0 table row"), (last, str(last))],
+        )  # fmt: skip
+        data_menu("senses beside", {"layers": lambda: senses_export.layers_table(shown)}, drawn)
+
+
+def _wait_for(name: str) -> None:
+    """Load a second model, and run the page again when it is there."""
+    shelf().start(name)
+
+    @st.fragment(run_every=1.0)
+    def line() -> None:
+        loading = shelf().loading(name)
+        if loading is None or loading.future.done():
+            st.rerun()
+        st.markdown(markdown_text(f"{loading.spec.title} is loading: {loading.wait_words}. {loading.words}"))
+
+    line()
