@@ -13,6 +13,7 @@ from embedviz.context_measures import (
     Similarity,
     explainable_variance,
     labels,
+    read_only,
     self_similarity,
     silhouette_by_layer,
     similarity,
@@ -72,6 +73,16 @@ def by_layer(vectors: Floats, senses: Sequence[str | None]) -> SensesByLayer:
         best_layer=best_layer(right, apart),
         parting=parting(alike, right, labels(senses)),
     )
+
+
+def random_variance(sample: Floats, number: int, draws: int = 5) -> Numbers:
+    """(layer,) explainable variance of as many random words, the baseline of a word's: few of anything share much.
+
+    sample: (word, layer, dimension) of different words. number: of the word's occurrences. The mean of some draws.
+    """
+    generator = np.random.default_rng(0)
+    chosen = [generator.permutation(len(sample))[:number] for _ in range(draws)]
+    return read_only(np.mean([explainable_variance(sample[one]) for one in chosen], axis=0))
 
 
 def best_layer(right: Accuracy, apart: Numbers) -> int | None:

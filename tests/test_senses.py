@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from embedviz.context_measures import Similarity, labels, shuffled
 from embedviz.nearest_sense import Accuracy
-from embedviz.senses import SensesByLayer, best_layer, by_layer, needed, parting
+from embedviz.senses import SensesByLayer, best_layer, by_layer, needed, parting, random_variance
 
 Vectors = NDArray[np.float32]
 ZERO = np.zeros(1, dtype=np.int64)
@@ -205,3 +205,10 @@ def test_scale_order_and_names_change_nothing(senses: list[str | None], seed: in
             assert numbers(other)[name] == pytest.approx(values, abs=1e-6, nan_ok=True), name
         assert dataclasses.astuple(other.parting) == dataclasses.astuple(found.parting)
         assert other.best_layer == found.best_layer
+
+
+def test_random_words_share_as_much_as_few_vectors_must() -> None:
+    apart = np.eye(50, dtype=np.float32)[:, None]
+    assert random_variance(apart, 10) == pytest.approx(0.1)
+    assert random_variance(np.repeat(apart[:1], 50, axis=0), 10) == pytest.approx(1)
+    assert np.isnan(random_variance(apart, 1)).all()

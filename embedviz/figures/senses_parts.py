@@ -168,7 +168,7 @@ def _whole(value: float) -> str:
 
 def context(self_similarity: Numbers, explainable_variance: Numbers, size: Sizes) -> go.Figure:
     """How alike all uses are, and how much one vector for all could explain, layer by layer, less the random pair."""
-    made = figure(size, size.pair - 60, "How much do all uses share? (less a random pair)")
+    made = figure(size, size.pair - 60, "How much do all uses share? (each less random words)")
     lines = [
         ("self-similarity", "solid", self_similarity), ("explained by one vector", "dash", explainable_variance)
     ]  # fmt: skip

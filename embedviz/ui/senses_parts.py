@@ -21,7 +21,7 @@ from embedviz.context_measures import (
     silhouette,
     similarity_matrix,
 )
-from embedviz.contextual import POOLINGS, ContextualVectors, Pooling, contextual_vectors
+from embedviz.contextual import POOLINGS, ContextualVectors, Pooling, contextual_vectors, random_words
 from embedviz.errors import EmbedvizError
 from embedviz.export import neighbour_table
 from embedviz.figures import senses as figures
@@ -38,6 +38,7 @@ from embedviz.occurrences import Occurrences
 from embedviz.projection.aligned import AlignedProjection, place_new
 from embedviz.projection.job import Job
 from embedviz.safe_text import markdown_text
+from embedviz.senses import random_variance
 from embedviz.senses_view import SensesView, view
 from embedviz.tokens import visible_line
 from embedviz.ui import frame, senses_work
@@ -302,16 +303,19 @@ def accuracy_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, l
         )
 
 
-def context_part(uses: Uses | None, size: Sizes) -> None:
-    """Ethayarajh's two measures, less the random pair."""
+def context_part(model: LanguageModel | None, uses: Uses | None, size: Sizes) -> None:
+    """Ethayarajh's two measures, each less that of random words."""
     with closed_part("How much is context?", "context", uses) as open_now:
-        if not open_now or uses is None:
+        if not open_now or uses is None or model is None:
             return
         if len(uses.found.occurrences) < 2:
             st.markdown("One use: add a second to compare.")
             return
         alike = self_similarity(uses.found.vectors, uses.random)
-        explained = explainable_variance(uses.found.vectors, uses.random)
+        sample = random_words(model, start_token=uses.found.start_token).sample
+        explained = explainable_variance(
+            uses.found.vectors, random_variance(sample, len(uses.found.occurrences))
+        )  # fmt: skip
         drawn = more_figures.context(alike, explained, size)
         last = len(alike) - 1
         said = (
