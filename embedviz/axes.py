@@ -1,8 +1,9 @@
 """Axes from opposites: a direction in the table that several pairs of opposed words share, and words placed along two.
 
 An axis is the mean of the differences `high − low` of its pairs, made unit length. Words are placed by the cosine of
-their row, as it stands in the table, with each axis. The mean row is not subtracted: it is ruled by rare rows, and in
-SmolLM2 it leans .37 toward "woman" itself, so that subtracting it would move ␣table from .03 to −.25, toward "man".
+their row, as it stands in the table, with each axis. The mean row is subtracted only on request: it is ruled by rare
+rows, and in SmolLM2 it leans .37 toward "woman" itself, so that subtracting it moves ␣table from .03 to −.25, toward
+"man". The axes are the same either way, since a difference of two rows does not change.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ MOST_WORDS = 500
 MOST_NAMED = 5
 # Below this share of its length in the second direction, two axes span a line, not a plane.
 PARALLEL = 1e-6
+ZERO = "0 is at a right angle to the axis, not half way between its ends."
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,8 @@ class Placement:
     places: (word, 2) cosine of the word's row with each axis; NaN for a row without length.
     left_out: (word,) share of the row's squared length that lies outside the plane of both axes, 0 … 1.
     between: cosine of the two axes; at ±1 both measure the same thing.
+    landmarks: the words of the axes' own pairs that are not among `words`; landmark_places: (landmark, 2) as `places`.
+    uncentred: (word, 2) the places before the mean row was subtracted; None where it was not.
     """
 
     words: tuple[Meaning, ...]
@@ -66,6 +70,9 @@ class Placement:
     places: NDArray[np.float64]
     left_out: NDArray[np.float64]
     between: float
+    landmarks: tuple[Meaning, ...]
+    landmark_places: NDArray[np.float64]
+    uncentred: NDArray[np.float64] | None = None
 
     @property
     def sentence(self) -> str:
@@ -79,7 +86,21 @@ class Placement:
         told += " is left out by these two axes"
         if most != least:
             told += f", {share(float(self.left_out[least]))} of {self.words[least].label}"
-        return f"{told}. The axes have cosine {decimal(self.between)} with each other."
+        told += f". The axes have cosine {decimal(self.between)} with each other."
+        return " ".join(filter(None, [told, ZERO, self.moved]))
+
+    @property
+    def moved(self) -> str:
+        """Which word the subtracted mean row moves most, from where to where; empty where it is not subtracted."""
+        if self.uncentred is None:
+            return ""
+        far = np.abs(self.places - self.uncentred)
+        if np.isnan(far).all():
+            return ""
+        most, k = (int(one) for one in np.unravel_index(np.nanargmax(far), far.shape))
+        before, after = (decimal(float(places[most, k])) for places in (self.uncentred, self.places))
+        way = ("across", "up")[k]
+        return f"With the mean row subtracted, {self.words[most].label} moves most: {way} from {before} to {after}."
 
 
 def read_pairs(typed: str) -> tuple[tuple[str, str], ...]:
@@ -155,17 +176,34 @@ def axis(pairs: Sequence[tuple[Meaning, Meaning]]) -> Axis:
     return Axis(tuple(pairs), direction, cosine(differences, direction))
 
 
-def place(axes: tuple[Axis, Axis], words: Sequence[Meaning]) -> Placement:
-    """Place words along two axes, with the share of each that both axes leave out. Raises BadInput without words."""
+def place(
+    axes: tuple[Axis, Axis], words: Sequence[Meaning], *, mean_row: NDArray[np.float64] | None = None
+) -> Placement:
+    """Place words along two axes, with the share of each that both axes leave out. Raises BadInput without words.
+
+    mean_row: (dimension,) the table's mean row, where it is to be subtracted from the words' rows first.
+    """
     if not words:
         raise BadInput("No words were given: type some, with commas between them.")
-    vectors = np.stack([word.vector for word in words]).astype(np.float64)
+    ends = {word.ids: word for one in axes for pair in one.pairs for word in pair}
+    landmarks = [end for ids, end in ends.items() if ids not in {word.ids for word in words}]
     directions = np.stack([one.direction for one in axes])
-    places = np.stack([cosine(vectors, direction) for direction in directions], axis=1)
+    raw = np.stack([word.vector for word in (*words, *landmarks)]).astype(np.float64)
+    uncentred = None if mean_row is None else _places(raw[: len(words)], directions)
+    moved = raw if mean_row is None else raw - mean_row
+    every, vectors = _places(moved, directions), moved[: len(words)]
     # The axes need not be at right angles, so their plane is spanned anew; parallel axes span a line.
     _, sizes, span = np.linalg.svd(directions, full_matrices=False)
     span = span[sizes > PARALLEL]
     squares = np.sum(vectors**2, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         left_out = np.clip(1 - np.sum((vectors @ span.T) ** 2, axis=1) / squares, 0.0, 1.0)
-    return Placement(tuple(words), axes, places, left_out, float(cosine(*directions)))
+    return Placement(
+        tuple(words), axes, every[: len(words)], left_out, float(cosine(*directions)), tuple(landmarks),
+        every[len(words) :], uncentred,
+    )  # fmt: skip
+
+
+def _places(vectors: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(vector, 2) cosine of each vector with both directions."""
+    return np.stack([cosine(vectors, direction) for direction in directions], axis=1)

@@ -100,10 +100,21 @@ class Probe:
         )
 
     @property
+    def conclusion(self) -> str:
+        """What the numbers come to, in one short sentence; empty where they come to neither."""
+        one, all_, name = self.accuracy[0], self.accuracy[-1], self.concept.name
+        if one >= 0.95:
+            return f"{name.capitalize()} nearly sits in one coordinate."
+        return f"{name.capitalize()} needs many coordinates." if all_ - one >= 0.1 else ""
+
+    @property
     def note(self) -> str:
         """How many words the numbers rest on."""
-        left = f"; {things(self.left_out, 'word')} left out, not one token here" if self.left_out else ""
-        return f"{self.words} words against {self.others}{left}. Chance is 50."
+        left = f" {things(self.left_out, 'word')} left out, not one token here." if self.left_out else ""
+        return (
+            f"Tested on {things(self.words, 'word')} for {self.concept.name} and {self.others} for "
+            f"{self.concept.counterpart}, none seen before its turn; chance is 50.{left}"
+        )
 
 
 def probe(

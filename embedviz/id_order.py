@@ -20,6 +20,8 @@ from embedviz.vocabulary_search import entry_list
 
 # Pairs compared at a time, so that no copy of half a table is made.
 BATCH = 1_000
+# A correlation below this is none to speak of; 20,000 pairs are off by .01 or so.
+NOTHING = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,7 @@ class IdOrder:
     length_correlation: Pearson correlation of a row's length with the logarithm of id + 1, over all the rows used.
     mean, std: of the cosines.
     rows: number of rows that pairs are drawn from: those that plain text selects and that have a length.
+    low, high: mean cosine of the pairs whose ids are both in the lowest and in the highest fifth; NaN without such.
     """
 
     cosines: NDArray[np.float64]
@@ -43,13 +46,31 @@ class IdOrder:
     mean: float
     std: float
     rows: int
+    low: float
+    high: float
 
     @property
     def sentence(self) -> str:
         """What the order carries, beside the same pairs with shuffled ids, and what any two rows have in common."""
+        far = "about as alike" if not abs(self.correlation) >= NOTHING else "less alike"
+        far = "more alike" if self.correlation >= NOTHING else far
+        far = f"a little {far}" if NOTHING <= abs(self.correlation) < 0.4 else far
+        order = "Low ids are frequent pieces, so the order is not empty."
+        if far == "about as alike":
+            order = "Low ids are frequent pieces; of likeness the order says nothing here."
         return (
-            f"Low ids are frequent pieces, so the order is not empty: correlation {decimal(self.correlation)}; "
-            f"shuffled {decimal(self.shuffled)}. Two rows at random have cosine {decimal(self.mean)}."
+            f"{order} Rows far apart in id are {far}: correlation {decimal(self.correlation)}; with shuffled ids "
+            f"{decimal(self.shuffled)}. Two rows at random have cosine {decimal(self.mean)}."
+        )
+
+    def beside(self, label: str, mean: float) -> str:
+        """Why one row's mean cosine with all rows differs from that of all pairs, where these numbers show it."""
+        told = f"For {label} alone the mean is {decimal(mean)}"
+        if not (mean < self.mean and self.low < self.mean < self.high):
+            return f"{told}."
+        return (
+            f"{told}: rows of rare tokens are much alike, and pull the mean of all pairs up. "
+            f"Among the highest fifth of the ids it is {decimal(self.high)}, among the lowest {decimal(self.low)}."
         )
 
 
@@ -72,6 +93,9 @@ def id_order(table: EmbeddingTable, vocabulary: Vocabulary, *, pairs: int = 20_0
         ]
     )
     distances = np.abs(ids[first] - ids[second])
+    fifth = len(ids) // 5
+    low = cosines[(first < fifth) & (second < fifth)]
+    high = cosines[(first >= len(ids) - fifth) & (second >= len(ids) - fifth)]
     dealt = generator.permutation(ids)
     shuffled_distances = np.abs(dealt[first] - dealt[second])
     for array in (cosines, distances, shuffled_distances):
@@ -86,6 +110,7 @@ def id_order(table: EmbeddingTable, vocabulary: Vocabulary, *, pairs: int = 20_0
         float(cosines.mean()),
         float(cosines.std()),
         len(ids),
+        *(float(part.mean()) if len(part) else float("nan") for part in (low, high)),
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embedviz.axes import list_notes, read_words
-from embedviz.comparison import Baseline, compare
+from embedviz.comparison import Baseline, Metric, compare
 from embedviz.geometry import cosine
 from embedviz.id_order import next_ids
 from embedviz.meaning import Meaning, meaning, notes_of, word
-from embedviz.neighbours import nearest
+from embedviz.neighbours import Neighbours, nearest
 from embedviz.numbers import coordinate, count, decimal, length, told_apart
-from embedviz.table import Vectors
+from embedviz.table import EmbeddingTable, Vectors
 from embedviz.vocabulary_search import entry_list, is_id, search
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ BINS = 100
 NEAREST, NEXT = 5, 3
 # Letters of a label that the line under the strips has room for, on a projector too.
 LONGEST_NAME = 16
+MEAN_OF_PIECES = "A mean of pieces is not the word's meaning; its neighbours can be chance."
 
 Group = Literal["chosen", "nearest", "next", "listed"]
 
@@ -121,7 +122,9 @@ def view(model: LanguageModel, typed: str) -> TableView:
     words, chosen, listed = asked.words, asked.words[0], len(asked.words) > 1
     notes = [*asked.notes, *notes_of(words)]
     if chosen.pieces and not listed:
-        notes = [" ".join([*notes, *_nothing_contains(model, chosen.typed, chosen)])]
+        notes = [" ".join([*notes, MEAN_OF_PIECES, *_nothing_contains(model, chosen.typed, chosen)])]
+    elif any(one.pieces for one in words):
+        notes[-1] += f" {MEAN_OF_PIECES}"
     table, vocabulary = model.table, model.vocabulary
     compared = compare(table, chosen.vector)
     found = nearest(compared, vocabulary, top=NEAREST, inputs=chosen.ids)
@@ -245,6 +248,18 @@ def largest_sentence(view: TableView, place: int = 0, most: int = 5) -> str:
     high, low = largest(view, place, most)
     parts = [", ".join(f"{k}: {coordinate(float(row[k]))}" for k in side) for side in (high, low)]
     return f"{line.label}: length {length(line.length)}. Highest coordinates {parts[0]}. Lowest {parts[1]}."
+
+
+def measures_sentence(table: EmbeddingTable, lists: Mapping[Metric, Neighbours]) -> str:
+    """How the nearest rows by dot product and by cosine differ in length; empty without rows."""
+    found = [[one.entry.id for one in lists[metric].nearest] for metric in ("dot", "cosine")]
+    if not all(found):
+        return ""
+    by_dot, by_cosine = (float(table.lengths[ids].mean()) for ids in found)
+    a, b = length(by_dot), length(by_cosine)
+    if by_dot <= by_cosine or a == b:
+        return f"The dot product can favour long rows. Not in this case: mean length {a} against {b} by cosine."
+    return f"The dot product favours long rows: its nearest have mean length {a}, those by cosine {b}."
 
 
 def place_sentence(view: TableView) -> str:

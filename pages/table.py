@@ -65,6 +65,7 @@ with page.controls():
     pick_model()
 
 notes, failure, hint, old = list(page.notes), "", "", False
+kept = "Shown: the last one." if "table view" in st.session_state else f"Shown: the example {EXAMPLE}."
 shown: TableView = st.session_state.get("table view") or restore()
 model = None
 try:
@@ -75,14 +76,15 @@ try:
             shown = read_view(model, model.spec.name, typed)
             notes += shown.notes
         except EmbedvizError as error:
-            notes, old = [*notes, str(error)], True
+            notes, old, hint = [*notes, str(error)], True, f"{kept} {shown.sentence}"
         last = parts.magnified(shown, projector=page.projector)[1]
         if "table view" not in st.session_state and st.session_state["from"] > last:
             notes.append(refuse("from", st.session_state["from"], last))
             st.session_state["from"] = last
-        st.session_state["table view"] = shown
+        if not old:
+            st.session_state["table view"] = shown
     elif model is not None:
-        hint = "Type a word, an id as #5461, or words with commas between them. Shown: the last one."
+        hint = f"Type a word, an id as #5461, or words with commas between them. {kept}"
 except EmbedvizError as error:
     failure, old = str(error), True
 places = drawn_lines(shown, page.projector)
@@ -131,8 +133,9 @@ with st.container(horizontal=True, vertical_alignment="top", gap="small"):
         if failure:
             frame.SentenceLine().fail(failure)
         elif model is None:
-            first = "table view" not in st.session_state
-            wait_for_model("Stored result of the example." if first else "Shown: the last one.")
+            # A word in the address is not yet what the figures show.
+            asked = "" if typed.replace("␣", " ") == EXAMPLE.replace("␣", " ") else f" {EXAMPLE}"
+            wait_for_model(kept if "table view" in st.session_state else f"Stored result of the example{asked}.")
         else:
             frame.SentenceLine().say(hint or shown.sentence)
     st.segmented_control(
@@ -142,7 +145,7 @@ with st.container(horizontal=True, vertical_alignment="top", gap="small"):
 
 parts.numbers(shown, size, projector=page.projector)
 parts.neighbours(model, shown)
-parts.ids(model, size)
+parts.ids(model, shown, size)
 parts.sums(model)
 parts.axes(model, size)
 parts.coordinates(model, size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,6 +40,33 @@ def test_places_are_cosines_and_the_rest_is_left_out() -> None:
     assert np.isnan(found.places[3]).all()
     assert np.isnan(found.left_out[3])
     assert found.between == 0
+
+
+def test_the_pairs_own_words_are_landmarks_and_hollow_unless_they_were_asked_for() -> None:
+    low, high, asked = (
+        replace(one, entries=(replace(one.entries[0], id=id),))
+        for id, one in enumerate((at(0, 0, 0, name="low"), at(2, 1, 0, name="high"), at(3, 4, 0)), start=1)
+    )
+    across, up = axis([(low, high)]), axis([(low, high)])
+    found = place((across, up), [asked])
+    assert [one.label for one in found.landmarks] == ["low", "high"]
+    assert found.landmark_places[1] == pytest.approx([1, 1])
+    filled, hollow = plane(found, DESK, width=900).data[:2]
+    assert (len(filled.x), hollow.marker.symbol, list(hollow.x)) == (1, "circle-open", [1.0])
+    assert [one.label for one in place((across, up), [high]).landmarks] == ["low"]
+
+
+def test_the_mean_row_is_subtracted_on_request_and_its_effect_is_said() -> None:
+    across, up = axis([(at(0, 0, 0), at(1, 0, 0))]), axis([(at(0, 0, 0), at(0, 1, 0))])
+    words, mean = [at(3, 4, 0, name="far"), at(1, 1, 1, name="near")], np.array([3.0, 0.0, 0.0])
+    plain, moved = place((across, up), words), place((across, up), words, mean_row=mean)
+    assert moved.places[0] == pytest.approx([0, 1]) and moved.places[1] == pytest.approx([-2 / 6**0.5, 1 / 6**0.5])
+    assert moved.left_out == pytest.approx([0, 1 / 6], abs=1e-7)
+    assert np.array_equal(moved.uncentred, plain.places)
+    titles = [plane(one, DESK, width=900).layout.annotations[0].text for one in (plain, moved)]
+    assert ["less the mean row" in title for title in titles] == [False, True]
+    assert moved.sentence.endswith("With the mean row subtracted, near moves most: across from .58 to −.82.")
+    assert plain.sentence.endswith("0 is at a right angle to the axis, not half way between its ends.")
 
 
 def test_axes_that_lean_on_each_other_still_span_their_plane_once() -> None:
@@ -128,6 +156,7 @@ def test_the_side_without_words_is_the_narrower_one_and_every_word_is_in_sight()
     (left, right), (low, high) = figure.layout.xaxis.range, figure.layout.yaxis.range
     assert left < 0 < right and -left == pytest.approx(0.3 * right)
     assert low < min(figure.data[0].y) and high > max(figure.data[0].y)
+    assert low < min(figure.data[1].y, default=0) and high > max(figure.data[1].y, default=0)
     zero = next(one for one in figure.layout.annotations if one.text.startswith("↑"))
     assert zero.x == pytest.approx(-left / (right - left))
 

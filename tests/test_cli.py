@@ -170,6 +170,14 @@ def test_a_token_may_be_named_by_its_id(capsys: pytest.CaptureFixture[str], fold
     assert json.loads(by_id) == by_text
 
 
+def test_a_twin_with_a_space_is_hinted_at_beside_the_result(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    _, out, err = run(capsys, "neighbours", "at", "--json", "--model", folder)
+    assert json.loads(out)["token"]["text"] == "at"
+    assert err == "No space stands before at; ␣at is another row.\n"
+    assert "␣at is another row" in run(capsys, "analogy", "at", " the", " of", "--model", folder)[2]
+    assert run(capsys, "neighbours", " at", "--model", folder)[2] == ""
+
+
 def test_analogy_gives_the_contract(capsys: pytest.CaptureFixture[str], folder: str) -> None:
     plain, centred = (
         json.loads(run(capsys, "analogy", " bank", " the", " of", *extra, "--json", "--model", folder)[1])

@@ -108,8 +108,24 @@ def test_the_sentence_is_computed() -> None:
         "For tense, the best single coordinate is right 98 of 100 times, all of them 93; "
         "after a rotation the best single one 64."
     )
-    assert result.note == "50 words against 51; 1 word left out, not one token here. Chance is 50."
-    assert replace(result, left_out=0).note == "50 words against 51. Chance is 50."
+    told = "Tested on 50 words for tense and 51 for present, none seen before its turn; chance is 50."
+    assert result.note == f"{told} 1 word left out, not one token here."
+    assert replace(result, left_out=0).note == told
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "conclusion"),
+    [
+        ((0.95, 0.99), "Tense nearly sits in one coordinate."),
+        ((0.79, 0.99), "Tense needs many coordinates."),
+        ((0.90, 0.94), ""),
+        ((0.55, 0.50), ""),
+    ],
+)
+def test_the_conclusion_is_only_what_the_numbers_bear_out(accuracy: tuple[float, float], conclusion: str) -> None:
+    concept = Concept("tense", "present", True, (), ())
+    result = Probe(concept, (1, 576), accuracy, accuracy, (0.5, 0.5), 0, 1.0, 50, 50, 0)
+    assert result.conclusion == conclusion
 
 
 @pytest.mark.real_model
@@ -129,6 +145,8 @@ def test_tense_sits_in_one_coordinate_and_animal_needs_many(smollm2: LanguageMod
         assert found.rotated[-1] == pytest.approx(found.accuracy[-1], abs=1e-9)
         assert found.left_out == 0
     assert tense.best == 296
+    assert tense.conclusion == "Past tense nearly sits in one coordinate."
+    assert animal.conclusion == "Animal needs many coordinates."
 
 
 @pytest.mark.real_model

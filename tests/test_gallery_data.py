@@ -22,7 +22,7 @@ SENTENCES = [
 PAIRS = GALLERY["pair"]
 PAIR_SENTENCES = [(pair["word"], pair["clue"], item["sentence"]) for pair in PAIRS for item in pair["sentences"]]
 OPENING = {
-    "river": ["grassy", "climbed", "stream", "lake", "river"],
+    "river": ["climbed", "lake", "river", "reeds", "willows"],
     "money": ["loan", "cash", "account", "dollars", "deposit"],
 }
 # Words that can stand in any sentence: no sense hangs on them.

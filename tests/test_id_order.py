@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,6 +37,21 @@ def test_an_order_that_carries_everything_is_lost_when_ids_are_shuffled(tiny: Ti
     assert found.correlation < -0.95
     assert abs(found.shuffled) < 0.1
     assert found.length_correlation == pytest.approx(1, abs=1e-6)
+    assert "Rows far apart in id are less alike: correlation −" in found.sentence
+    assert "a little more alike" in replace(found, correlation=0.2).sentence
+    none = replace(found, correlation=0.01).sentence
+    assert "not empty" not in none and "about as alike: correlation .01" in none
+
+
+def test_a_rows_own_mean_is_explained_only_where_rare_rows_are_more_alike(tiny: Tiny) -> None:
+    model = tiny("gpt2")
+    rows = np.random.default_rng(0).normal(size=(400, 16)).astype(np.float32)
+    rows[300:] += 3
+    found = id_order(EmbeddingTable(rows, tied=True), model.vocabulary)
+    assert found.high > 0.8 > 0.1 > abs(found.low)
+    assert "rows of rare tokens are much alike" in found.beside("␣bank", 0.02)
+    assert found.beside("␣bank", 0.9) == "For ␣bank alone the mean is .90."
+    assert replace(found, high=0.0).beside("␣bank", 0.02) == "For ␣bank alone the mean is .02."
 
 
 def test_unused_and_zero_rows_are_not_drawn(tiny: Tiny) -> None:
@@ -83,6 +99,8 @@ def test_the_bundled_order_carries_frequency(smollm2: LanguageModel) -> None:
     assert abs(found.shuffled) < 0.02
     assert found.length_correlation == pytest.approx(0.35, abs=0.02)
     assert (found.mean, found.std) == pytest.approx((0.44, 0.14), abs=0.01)
+    assert "a little less alike: correlation −.19" in found.sentence
+    assert (found.low, found.high) == pytest.approx((0.25, 0.55), abs=0.02)
     near = next_ids(smollm2.table, smollm2.vocabulary, 5461)
     assert [(one.entry.text, round(one.value, 2)) for one in near] == [
         (" phone", 0.28),

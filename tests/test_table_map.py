@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from embedviz import cli, table_map
 from embedviz.errors import BadInput
 from embedviz.export import map_table
 from embedviz.figures.labels import place_labels
-from embedviz.figures.style import DESK, PROJECTOR, for_file
+from embedviz.figures.style import DESK, PROJECTOR, SHADES, for_file
 from embedviz.figures.table_map import alt
 from embedviz.figures.table_map import table_map as draw
 from embedviz.models.language_model import load
@@ -235,6 +236,24 @@ def test_a_label_that_must_be_there_goes_farther_from_its_point() -> None:
     assert place_labels([(100, 100)], ["x"], 10, 200, 200, gap=15, taken=full) == ()
     (found,) = place_labels([(100, 100)], ["x"], 10, 200, 200, gap=15, taken=full, must=1)
     assert found.gap == 30
+
+
+@pytest.mark.parametrize("colour", ["id", "length"])
+def test_a_shade_is_a_quarter_of_the_ranks_and_none_covers_the_others(made: TableMap, colour: Any) -> None:
+    traces = [one for one in draw(made, DESK, width=1232, colour=colour).data if one.type == "scattergl"]
+    values = made.ids if colour == "id" else made.lengths
+    by_shade = {
+        shade: np.concatenate(
+            [values[np.searchsorted(made.ids, one.customdata)] for one in traces if one.marker.color == shade]
+        )
+        for shade in SHADES
+    }
+    assert max(map(len, by_shade.values())) - min(map(len, by_shade.values())) <= 1
+    for less, more in pairwise(by_shade.values()):
+        assert less.max() <= more.min()
+    order = [SHADES.index(one.marker.color) for one in traces]
+    assert order == [(turn + k) % 4 for turn in range(4) for k in range(4)]
+    assert "stronger colour" in draw(made, DESK, width=1232, colour=colour).layout.annotations[0].text
 
 
 def test_two_entries_with_equal_labels_are_two_points() -> None:

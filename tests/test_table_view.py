@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from embedviz.comparison import compare
 from embedviz.errors import BadInput
 from embedviz.figures.style import DESK, PROJECTOR
 from embedviz.figures.table import cosines, cosines_alt, rows, rows_alt
 from embedviz.geometry import cosine
 from embedviz.meaning import meaning
-from embedviz.table_view import EXAMPLE, cells, largest, order_sentence, restore, save, view
+from embedviz.neighbours import by_every_metric
+from embedviz.table import EmbeddingTable
+from embedviz.table_view import EXAMPLE, cells, largest, measures_sentence, order_sentence, restore, save, view
 
 Tiny = Callable[[str], Any]
 
@@ -67,6 +70,32 @@ def test_several_pieces_are_named_and_have_no_next_id(tiny: Tiny) -> None:
     assert found.chosen.id is None and not found.group("next") and found.group("nearest")
     assert any("pieces" in note and "Shown: their mean." in note for note in found.notes)
     assert any("Nothing in the list contains zqxj." in note for note in found.notes)
+    for typed in ("zqxj", "zqxj, bank", "zqxj, qjxz"):
+        said = " ".join(view(tiny("gpt2"), typed).notes)
+        assert said.count("A mean of pieces is not the word's meaning; its neighbours can be chance.") == 1
+    assert "A mean of pieces" not in " ".join(view(tiny("gpt2"), "bank, river").notes)
+
+
+def test_the_lengths_of_two_lists_say_only_what_is_so(tiny: Tiny) -> None:
+    model = tiny("gpt2")
+    row = np.array([1.0, 0.0], dtype=np.float32)
+    rows = np.full((400, 2), 0.1, dtype=np.float32)
+    rows[100:110], rows[200:210] = (1, 0.1), (9, 9)
+    for scale, said in ((1, "The dot product favours long rows: its nearest have mean length 13, those by cosine 1.0."),
+                        (0.05, "The dot product can favour long rows. Not in this case: mean length ")):  # fmt: skip
+        table = EmbeddingTable(rows * np.where(np.arange(400) < 200, 1, scale)[:, None].astype(np.float32), tied=True)
+        lists = by_every_metric(compare(table, row), model.vocabulary)
+        assert measures_sentence(table, lists).startswith(said)
+
+
+def test_every_single_row_has_its_id_beside_it_and_the_colours_a_key(tiny: Tiny) -> None:
+    found = view(tiny("gpt2"), "#150")
+    for size in (DESK, PROJECTOR):
+        drawn = rows(found, size, projector=size is PROJECTOR, by_value=True)
+        texts = [text for trace in drawn.data for text in trace.text or ()]
+        places = found.shown(2, 2, 8) if size is PROJECTOR else found.shown(3, 3, 59)
+        assert {f"id {found.lines[k].id}" for k in places} | {"ids beside it"} <= set(texts)
+        assert drawn.layout.annotations[0].text.endswith("brown +, teal −")
 
 
 @pytest.mark.parametrize("typed", ["99999999", "#-1", "-12", "", "#1.5"])
@@ -105,7 +134,8 @@ def test_a_long_list_begins_with_its_cut_and_tells_its_pieces_once(tiny: Tiny) -
     found = view(tiny("gpt2"), ", ".join(f"w{k}" for k in range(600)))
     assert found.notes == (
         "500 of 600 words are read.",
-        "500 of the words are several pieces; the mean of their rows is shown.",
+        "500 of the words are several pieces; the mean of their rows is shown. "
+        "A mean of pieces is not the word's meaning; its neighbours can be chance.",
     )
     assert found.lines[12].label == "w12 (mean of 3)"
 

@@ -14,6 +14,8 @@ from embedviz.safe_text import plotly_text
 from embedviz.table_view import Line, TableView, cells
 
 ROW = 0.72
+# What the two ends of the strips' colours mean, in light and dark alike.
+SIGNS = "brown +, teal −"
 
 
 def drawn_lines(view: TableView, projector: bool) -> tuple[int, ...]:
@@ -41,7 +43,7 @@ def strips(view: TableView, size: Sizes, *, projector: bool, first: int, number:
     lines, dimensions = [view.lines[k] for k in places], view.dimensions
     centres = [-k - 0.5 for k in range(len(lines))]
     height = size.top + len(lines) * (size.text + 22) + size.text + 16
-    made = figure(size, height, f"all {count(dimensions)} numbers of each row", [strips_of(z, centres)])
+    made = figure(size, height, f"all {count(dimensions)} numbers of each row; {SIGNS}", [strips_of(z, centres)])
     _labels(made, lines, centres, size, projector)
     left, right = first / dimensions, (first + number) / dimensions
     made.add_scatter(

@@ -7,18 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from embedviz.figures.strips import drawn_lines, strips_of
+from embedviz.figures.strips import SIGNS, drawn_lines, strips_of
 from embedviz.figures.style import CODE_FONT, GREY, INK, RAIL, Sizes, cut, figure, hide_axis, note, ring
 from embedviz.numbers import count, decimal
 from embedviz.safe_text import plotly_text
-from embedviz.table_view import BINS, Group, Line, TableView, cells, order_sentence
+from embedviz.table_view import BINS, LONGEST_NAME, Group, Line, TableView, cells, order_sentence
 from embedviz.tokens import visible_line
 
 # A strip is 1 wide; labels and ids stand left of it, cosines right of it.
 LABELS, LABELS_PROJECTOR, COSINES = 0.46, 0.62, 0.13
 # Pixels that the right figure has at least, side by side at 1280.
 NARROWEST = 420
-HEADINGS: dict[Group, str] = {"chosen": "", "nearest": "nearest rows", "next": "next ids", "listed": "rows compared"}
+HEADINGS: dict[Group, str] = {
+    "chosen": "", "nearest": "nearest rows", "next": "ids beside it", "listed": "rows compared"
+}  # fmt: skip
 
 
 def rows(
@@ -37,8 +39,10 @@ def rows(
     said = order_sentence(view, coordinates, by_value=by_value)
     under = (size.text + 6) * len(said) + 10
     height = max(size.pair, round(-bottom * size.text * 1.5) + size.top + under)
-    title = f"rows, sorted by {view.chosen.label}" if by_value else "rows, in the table's order"
-    title += f" (for: {visible_line(view.typed)})" if old else ""
+    label = cut(view.chosen.label, LONGEST_NAME)
+    title = f"rows, sorted by {label}" if by_value else "rows, in the table's order"
+    title += f" (for: {visible_line(view.typed, LONGEST_NAME)})" if old else ""
+    title += f"; {SIGNS}"
     made = figure(size, height, plotly_text(title), [strips_of(z, centres)])
     left = LABELS_PROJECTOR if projector else LABELS
     room = 11 if projector else 15
@@ -49,7 +53,7 @@ def rows(
         textfont={"size": font, "family": CODE_FONT, "color": INK,
                   "weight": [800 if line.group == "chosen" else 500 for line in lines]},
     )  # fmt: skip
-    numbered = [k for k, line in enumerate(lines) if line.id is not None and line.group != "nearest"]
+    numbered = [k for k, line in enumerate(lines) if line.id is not None]
     made.add_scatter(
         x=[-0.015] * len(numbered), y=[centres[k] for k in numbered], mode="text", textposition="middle left",
         text=[f"id {lines[k].id}" for k in numbered], hoverinfo="skip",
@@ -116,7 +120,7 @@ def cosines(view: TableView, size: Sizes, *, projector: bool, ringed: int | None
     )  # fmt: skip
     shown = [view.lines[k] for k in drawn_lines(view, projector)]
     lanes: list[tuple[Group, str, str]] = [
-        ("nearest", "circle", "nearest"), ("listed", "circle", "compared"), ("next", "diamond", "next ids")
+        ("nearest", "circle", "nearest"), ("listed", "circle", "compared"), ("next", "diamond", "ids beside it")
     ]  # fmt: skip
     y = -0.12 * top
     low = min(float(edges[first]), -0.05, *(line.cosine for line in shown if np.isfinite(line.cosine))) - 0.03

@@ -20,6 +20,8 @@ Points = NDArray[np.int64] | slice
 
 LONGEST_LABEL = 16
 MARGIN = 4
+# Portions in which the points of a shade are drawn, between those of the others.
+ROUNDS = 4
 # Labels keep off squares of this many pixels that are as good as covered by points.
 SQUARE = 12
 # In a close view, ordinary words are named too, the most frequent first.
@@ -40,7 +42,7 @@ def table_map(
     """One point for each row on the map, `customdata` its id; the figure is as high as `size.map`.
 
     width: pixels that the page has for it, for the labels' room.
-    colour: what the points' colour says, darker for more; with a token chosen they are grey.
+    colour: what the points' colour says, stronger for more; with a token chosen they are grey.
     chosen, neighbours: ids to ring and name. words: ids to name where there is room, most welcome first.
     view: the part to show; all where None.
     """
@@ -51,7 +53,7 @@ def table_map(
     grey = {"color": GREY, "opacity": 0.2} if view is None else {"color": GREY, "opacity": 0.6, "size": dot + 2}
     # An array, which plotly.py takes as it is instead of looking at each label.
     texts = np.array(plotly_text("\n".join(map.labels)).split("\n"), dtype=object)
-    # A trace for each shade: one trace with a colour for each point takes half as long again to draw.
+    # Traces of one shade each: one trace with a colour for each point takes half as long again to draw.
     for marker, points in _shades(map, colour) if chosen is None else [(grey, slice(None))]:
         made.add_scattergl(
             x=x[points], y=y[points], mode="markers", customdata=map.ids[points], text=texts[points],
@@ -105,17 +107,24 @@ def _title(colour: Colour, chosen: int | None) -> str:
     if chosen is not None:
         return "ringed: the chosen token and its nearest rows by cosine"
     return {
-        "id": "every row of the table; darker: higher id",
-        "length": "every row of the table; darker: longer row",
+        "id": "every row of the table; stronger colour: higher id",
+        "length": "every row of the table; stronger colour: longer row",
     }[colour]
 
 
 def _shades(map: TableMap, colour: Colour) -> list[tuple[dict[str, object], Points]]:
-    """The points of each shade, from little to much: equal steps between nearly the lowest and the highest value."""
+    """The points of each shade, in `ROUNDS` portions: a shade for each quarter of the ranks, from little to much.
+
+    Each round begins with another shade, so that none covers all others.
+    """
     values = map.ids if colour == "id" else map.lengths
-    low, high = (float(value) for value in np.quantile(values, [0.002, 0.998]))
-    steps = np.searchsorted(np.linspace(low, high, len(SHADES) + 1)[1:-1], values)
-    return [({"color": shade, "opacity": 0.8}, np.flatnonzero(steps == k)) for k, shade in enumerate(SHADES)]
+    number = len(SHADES)
+    steps = np.empty(len(values), dtype=np.int64)
+    steps[np.argsort(values, kind="stable")] = np.arange(len(values)) * number // max(1, len(values))
+    rounds = np.random.default_rng(0).integers(ROUNDS, size=len(values))
+    order = [(turn, (turn + k) % number) for turn in range(ROUNDS) for k in range(number)]
+    portions = [(k, np.flatnonzero((steps == k) & (rounds == turn))) for turn, k in order]
+    return [({"color": SHADES[k], "opacity": 0.8}, points) for k, points in portions if len(points)]
 
 
 def _crowded(pixels: NDArray[np.float64], dot: int) -> list[Box]:

@@ -38,7 +38,7 @@ def id_pairs(order: IdOrder, size: Sizes, *, shuffled: bool, ringed: int | None 
     )  # fmt: skip
     if ringed is not None:
         ring(made, int(distances[ringed]), round(float(order.cosines[ringed]), 4), size)
-    ticks = [round(float(ends[1]) * k / 4) for k in range(5)]
+    ticks = _round_ticks(int(ends[1]))
     font = {"size": size.text, "color": INK}
     made.update_xaxes(tickvals=ticks, ticktext=[count(k) for k in ticks], fixedrange=True, showgrid=False,
                       zeroline=False, tickfont=font)  # fmt: skip
@@ -48,23 +48,38 @@ def id_pairs(order: IdOrder, size: Sizes, *, shuffled: bool, ringed: int | None 
     return made
 
 
+def _round_ticks(last: int) -> list[int]:
+    """At most five round numbers from 0 to `last`, evenly apart."""
+    step = next(k for power in range(12) for k in (10**power, 2 * 10**power, 5 * 10**power) if last // k < 5)
+    return list(range(0, last + 1, step))
+
+
 def plane(placed: Placement, size: Sizes, *, width: int, ringed: int | None = None) -> go.Figure:
     """Words by their cosine with two axes; names where they fit, the ends of the axes at the edges.
+
+    The words of the axes' own pairs are hollow marks.
 
     ringed: the place of a word to ring.
     """
     height = size.pair + 40
-    places = placed.places
+    places = np.concatenate([placed.places, placed.landmark_places])
     known = np.flatnonzero(np.isfinite(places).all(axis=1))
+    own = known[known >= len(placed.words)]
+    asked = known[known < len(placed.words)]
     # Each axis has its own scale: the two are different questions.
     (left, right), (low, high) = (_both_sides(places[known, k]) for k in (0, 1))
     zero = (-left / (right - left), -low / (high - low))
-    made = figure(size, height, "cosine of each word's row with both axes")
+    row = "row" if placed.uncentred is None else "row, less the mean row,"
+    made = figure(size, height, f"cosine of each word's {row} with both axes; hollow: the words of the pairs")
     made.add_scatter(
-        x=np.round(places[known, 0], 4), y=np.round(places[known, 1], 4), mode="markers", hoverinfo="skip",
+        x=np.round(places[asked, 0], 4), y=np.round(places[asked, 1], 4), mode="markers", hoverinfo="skip",
         marker={"size": size.marker, "color": INK, "opacity": 0.9},
     )  # fmt: skip
-    if ringed in known:
+    made.add_scatter(
+        x=np.round(places[own, 0], 4), y=np.round(places[own, 1], 4), mode="markers", hoverinfo="skip",
+        marker={"size": size.marker - 2, "symbol": "circle-open", "color": INK, "line": {"width": 2}},
+    )  # fmt: skip
+    if ringed in asked:
         x, y = np.round(places[ringed], 4).tolist()
         ring(made, x, y, size)
     inner = (width - 12, height - size.top - 12)
@@ -72,7 +87,8 @@ def plane(placed: Placement, size: Sizes, *, width: int, ringed: int | None = No
         ((float(x) - left) / (right - left) * inner[0], (high - float(y)) / (high - low) * inner[1])
         for x, y in places[known]
     ]
-    names = [cut(placed.words[k].label, 18) for k in known]
+    every = (*placed.words, *placed.landmarks)
+    names = [cut(every[k].label, 18) for k in known]
     across, up = placed.axes
     ends = (
         (1, zero[1], f"{across.high} →", ("right", "bottom"), 4),

@@ -21,7 +21,7 @@ from embedviz.models.language_model import LanguageModel
 from embedviz.neighbours import Neighbours, TwoTables, by_every_metric, in_both_tables
 from embedviz.numbers import count, decimal
 from embedviz.safe_text import markdown_text
-from embedviz.table_view import TableView, largest_sentence, place_sentence, read
+from embedviz.table_view import TableView, largest_sentence, measures_sentence, place_sentence, read
 from embedviz.ui import frame
 from embedviz.ui.address import Parameter, choice, switch
 from embedviz.ui.charts import chart, chosen_line, data_menu
@@ -57,6 +57,7 @@ PARAMETERS = (
     switch("sum_centre", False),
     Parameter("across", "man, woman\nking, queen\nboy, girl\nfather, mother"),
     Parameter("up", "small, big\nlittle, large\ntiny, huge"),
+    switch("axes_centre", False),
     Parameter("placed", "nurse, engineer, uncle, aunt, mouse, elephant, ant, whale, table, house, baby, giant"),
     Parameter("concept", next(iter(CONCEPTS)), choice(*CONCEPTS)),
 )
@@ -104,10 +105,15 @@ def neighbour_list(ranked: Neighbours, name: str) -> None:
     def go() -> None:
         rows = st.session_state[key]["selection"]["rows"]
         if rows:
-            st.session_state["word"] = f"#{ranked.nearest[rows[0]].entry.id}"
+            chosen = ranked.nearest[rows[0]].entry
+            st.session_state["word"] = f"#{chosen.id}"
+            st.session_state["table went"] = name, f"#{chosen.id}", chosen.label
 
     base = ranked.baseline
     st.markdown(markdown_text(f"{name}\nall rows: mean {decimal(base.mean)}, deviation {decimal(base.std)}"))
+    went = st.session_state.get("table went")
+    if went and went[:2] == (name, st.session_state["word"]):
+        st.markdown(markdown_text(f"The page now shows {went[2]}."))
     st.dataframe(
         export.neighbour_table(ranked.nearest, "value"), hide_index=True, key=key, on_select=go,
         selection_mode="single-row", alt=f"Nearest rows by {name}. Choose one to show its row.",
@@ -170,7 +176,8 @@ def neighbours(model: LanguageModel | None, shown: TableView) -> None:
             for column, (metric, found_rows) in zip(st.columns(3, wrap=True), lists.items(), strict=True):
                 with column:
                     neighbour_list(found_rows, MEASURES[metric])
-            st.markdown(markdown_text(lists["cosine"].left_out.sentence))
+            said = (measures_sentence(model.table, lists), lists["cosine"].left_out.sentence)
+            st.markdown(markdown_text(" ".join(filter(None, said))))
             if tables is not None:
                 st.markdown(markdown_text(tables.sentence))
                 for column, found_rows, name in zip(
@@ -186,7 +193,7 @@ def neighbours(model: LanguageModel | None, shown: TableView) -> None:
             )
 
 
-def ids(model: LanguageModel | None, size: Sizes) -> None:
+def ids(model: LanguageModel | None, shown: TableView, size: Sizes) -> None:
     """What the size of an id says, and what the order of the list still carries."""
     with closed_part("The id is only an index", "ids", model) as open_now:
         if open_now and model is not None:
@@ -195,7 +202,10 @@ def ids(model: LanguageModel | None, size: Sizes) -> None:
             st.button("Ids as they are" if shuffled else "Shuffle the ids", key="table_shuffle", on_click=shuffle)
             ids_figure = table_parts.id_pairs(order, size, shuffled=shuffled, ringed=chosen_line("table ids", "pairs"))
             chart(ids_figure, key="table_ids", alt=order.sentence)
-            st.markdown(markdown_text(order.sentence))
+            # While another model's row is still shown, its mean says nothing of this table.
+            same = shown.model == model.spec.name
+            beside = order.beside(shown.chosen.label, shown.baseline.mean) if same else ""
+            st.markdown(markdown_text(f"{order.sentence} {beside}"))
             data_menu(
                 "table ids", {"pairs": lambda: export.pair_table(order)}, {"pairs": ids_figure},
                 partial(snippets.ids_code, model.spec, len(order.cosines)),
@@ -242,8 +252,12 @@ def axes(model: LanguageModel | None, size: Sizes) -> None:
                 across = st.text_area("Across: low, high; one pair a line", key="across", persist_state="session")
                 upward = st.text_area("Up: low, high; one pair a line", key="up", persist_state="session")
                 listed_words = st.text_area("Words to place", key="placed", persist_state="session")
+            centre = st.toggle("Subtract the mean row first", key="axes_centre", persist_state="session")
             words, _ = read_words(listed_words, MOST_PLACED)
-            placed = place((axis_of(model, across), axis_of(model, upward)), [word(model, one) for one in words])
+            placed = place(
+                (axis_of(model, across), axis_of(model, upward)), [word(model, one) for one in words],
+                mean_row=model.table.mean_row if centre else None,
+            )  # fmt: skip
             ends = [one for both in placed.axes for pair in both.pairs for one in pair]
             frame.show_notes([*list_notes(listed_words, len(words), "shown"), *notes_of([*ends, *placed.words])])
             line = chosen_line("table axes", "words")
@@ -253,7 +267,8 @@ def axes(model: LanguageModel | None, size: Sizes) -> None:
             st.markdown(markdown_text(placed.sentence))
             data_menu(
                 "table axes", {"words": lambda: export.placement_table(placed)}, {"words": plane_figure},
-                partial(snippets.axes_code, model.spec, placed),
+                # The snippet places rows as they stand: with the mean row subtracted it would print other numbers.
+                None if centre else partial(snippets.axes_code, model.spec, placed),
             )  # fmt: skip
 
 
@@ -265,7 +280,7 @@ def coordinates(model: LanguageModel | None, size: Sizes) -> None:
             probed = read_probe(model, model.spec.name, concept)
             curve_figure = table_parts.curve(probed, size, ringed=chosen_line("table coordinates", "accuracy"))
             chart(curve_figure, key="table_curve", alt=probed.sentence)
-            st.markdown(markdown_text(f"{probed.sentence} {probed.note}"))
+            st.markdown(markdown_text(f"{probed.conclusion} {probed.sentence} {probed.note}".strip()))
             data_menu(
                 "table coordinates", {"accuracy": lambda: export.probe_table(probed)}, {"accuracy": curve_figure},
                 partial(snippets.probe_code, model.spec.name, concept),

@@ -65,7 +65,7 @@ def test_a_row_stands_beside_its_nearest_and_the_next_ids(page: Page, app_server
     expect(page.get_by_text(EXAMPLE)).to_be_visible(timeout=60_000)
     shown = labels(page)
     assert shown[:7] == ["␣bank", "␣Bank", "␣banks", "bank", "␣phone", "␣candid", "wood"]
-    assert {"id 5461", ".77", ".75", ".72"} <= set(shown)
+    assert {"id 5461", "id 7749", ".77", ".75", ".72"} <= set(shown)
     first_part = page.locator("summary").first.bounding_box()
     assert first_part is not None and first_part["y"] < 700, "nothing on the first screen says that the page goes on"
     picture(page, "table")
@@ -104,6 +104,18 @@ def test_a_token_is_chosen_from_the_list_by_keyboard(page: Page, app_server: str
     for key in ("ArrowDown", "ArrowDown", "Shift+Space"):
         page.keyboard.press(key)
     expect(page).to_have_url(re.compile("word=%23"), timeout=30_000)
+
+
+def test_a_line_chosen_in_a_list_says_what_the_page_now_shows(page: Page, app_server: str) -> None:
+    page.goto(f"{app_server}/table?open=neighbours")
+    ready(page)
+    grid = page.locator("[data-testid='stDataFrame'] canvas").first
+    expect(grid).to_be_visible(timeout=60_000)
+    grid.focus()
+    for key in ("ArrowDown", "Shift+Space"):
+        page.keyboard.press(key)
+    expect(page.get_by_text("The page now shows ␣banks.")).to_be_visible(timeout=30_000)
+    expect(page).to_have_url(re.compile("word=%237908"))
 
 
 def test_projector_shows_fewer_rows_larger(page: Page, app_server: str, complaints: list[str]) -> None:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from threading import Event
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -16,7 +17,8 @@ from embedviz.projection.job import Job
 from embedviz.projection.umap_client import Readiness
 from embedviz.table_map import TableMap
 from embedviz.table_view import TableView
-from embedviz.ui import table_map_part
+from embedviz.ui import model_picker, table_map_part
+from embedviz.ui.shelf import Shelf
 from page_frame import figure, open_page, type_into, until_ready
 from tiny_models import save
 
@@ -59,6 +61,23 @@ def test_a_stored_result_is_shown_and_marked_until_the_model_is_there(models: di
     assert page.title[0].value == "An id only picks a row. The row carries the meaning."
     assert "Stored result of the example" in said(page)
     assert {"␣bank", "␣Bank", "id 5461"} <= set(labels(page, "table_rows"))
+
+
+@pytest.mark.parametrize(
+    ("word", "told"), [("bank", "the example ␣bank."), ("␣bank", "the example."), (" bank", "the example.")]
+)
+def test_a_stored_result_is_not_passed_off_as_another_word(
+    models: dict[str, str], monkeypatch: pytest.MonkeyPatch, word: str, told: str
+) -> None:
+    seen = Event()
+    slow = Shelf(lambda name, progress: seen.wait(60))  # type: ignore[arg-type, return-value]
+    monkeypatch.setattr(model_picker, "shelf", lambda: slow)
+    page = AppTest.from_file(str(ROOT / "pages" / "table.py"), default_timeout=60)
+    page.query_params["word"] = word
+    try:
+        assert f"Stored result of {told} " in said(page.run())
+    finally:
+        seen.set()
 
 
 def test_a_word_gives_its_row_and_those_beside_it(opened: Opened) -> None:
@@ -106,6 +125,13 @@ def test_an_unused_row_is_said(opened: Opened, models: dict[str, str]) -> None:
 def test_a_blank_search_is_a_hint_and_keeps_the_last_row(opened: Opened, word: str) -> None:
     page = look_for(look_for(opened(), "␣river"), word)
     assert "Shown: the last one." in said(page)
+    assert "␣river" in labels(page, "table_rows")
+
+
+def test_an_input_that_fails_says_what_is_shown_instead(opened: Opened) -> None:
+    assert "Shown: the example ␣bank. ␣bank, id 5461" in said(opened(word="#99999"))
+    page = look_for(look_for(opened(), "␣river"), "#99999")
+    assert "Shown: the last one. ␣river, id" in said(page)
     assert "␣river" in labels(page, "table_rows")
 
 
@@ -215,9 +241,17 @@ def test_three_measures_stand_side_by_side(opened: Opened, models: dict[str, str
     for name in ("cosine, higher is nearer", "dot product, higher is nearer", "distance, lower is nearer"):
         assert name in said(page)
     assert "Left out: ␣river, 1 special token." in said(page)
+    assert "The dot product " in said(page)
     page = part(opened(model=models["gpt_neox"], word="␣river"), "neighbours")
     assert len(page.dataframe) == 5
     assert "a second table for the scores" in said(page)
+
+
+def test_a_line_chosen_in_a_list_is_said_above_it_until_another_word_is_typed(opened: Opened) -> None:
+    page = part(look_for(opened(), "#150"), "neighbours")
+    page.session_state["table went"] = ("cosine, higher is nearer", "#150", "x y")
+    assert said(page.run()).count("The page now shows x y.") == 1
+    assert "The page now shows" not in said(look_for(page, "␣river"))
 
 
 def test_ids_can_be_shuffled(opened: Opened) -> None:
@@ -225,7 +259,10 @@ def test_ids_can_be_shuffled(opened: Opened) -> None:
     assert "ids as they are" in json.dumps(figure(page, "table_ids"))
     page.button(key="table_shuffle").click().run()
     assert "ids shuffled" in json.dumps(figure(page, "table_ids"))
-    assert "the order is not empty: correlation" in said(page)
+    assert "Rows far apart in id are about as alike: correlation" in said(page)
+    assert "For ␣bank alone the mean is" in said(page)
+    ticks = figure(page, "table_ids")["layout"]["xaxis"]["tickvals"]
+    assert ticks == [0, 100, 200, 300]
 
 
 def test_sums_are_said_in_both_notations_and_failures_as_failures(opened: Opened) -> None:
@@ -255,6 +292,11 @@ def test_words_are_placed_along_two_axes_and_a_bad_pair_is_answered(opened: Open
     page.text_area(key="placed").set_value(", ".join(f"word{k}" for k in range(500))).run()
     assert said(page, "warning").startswith("60 of 500 words are shown.")
     assert "of the words are several pieces; the mean of their rows is shown." in said(page, "warning")
+    page.text_area(key="placed").set_value("bank, river").run()
+    assert "0 is at a right angle to the axis" in said(page) and "mean row subtracted" not in said(page)
+    page.toggle(key="axes_centre").set_value(True).run()
+    assert "With the mean row subtracted, " in said(page) and page.query_params["axes_centre"] == "true"
+    assert opened(axes_centre="true", open="axes").toggle(key="axes_centre").value is True
     page.text_area(key="up").set_value("small").run()
     assert "An axis needs two words a line" in "".join(one.value for one in page.error)
 
