@@ -78,7 +78,7 @@ def analogy(
             f"{a.label} − {b.label} + {c.label} is all zeros: it points nowhere, so nothing is nearest to it."
         )
     neighbours = nearest(compared, vocabulary, top=top, inputs=(*a.ids, *b.ids, *c.ids))
-    return Analogy(a, b, c, centre, compared, neighbours, (*_notes(a, b, c), *_hints((a, b, c), vocabulary)))
+    return Analogy(a, b, c, centre, compared, neighbours, (*_notes(a, b, c), *hints((a, b, c), vocabulary)))
 
 
 def _sum(a: Meaning, b: Meaning, c: Meaning) -> NDArray[np.float64]:
@@ -98,7 +98,7 @@ def _notes(a: Meaning, b: Meaning, c: Meaning) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _hints(words: tuple[Meaning, ...], vocabulary: Vocabulary) -> tuple[str, ...]:
+def hints(words: tuple[Meaning, ...], vocabulary: Vocabulary) -> tuple[str, ...]:
     """That words typed without a space before them have another row with it, where they do."""
     listed = entry_list(vocabulary)
     texts = dict.fromkeys(one.typed for one in words if len(one.ids) == 1 and one.typed == one.entries[0].text)

@@ -59,7 +59,7 @@ class NextTokenView:
 
     kind: "way" for a slide or fade in 21 moments, "two" for before and after, "none" without edits: one moment.
     edits: as written, `3:slide=" Germany"@0.65`. at: the moment that the edit's own value is nearest to.
-    lines: the tokens with the largest probability anywhere, largest first. largest: of all bars, where their scale ends.
+    lines: the tokens with the largest probability anywhere, largest first. largest: the end of the bars' scale.
     change: the edit in words, "␣France to ␣Germany". self_check: largest difference of the scores from rows and from
     ids, in logits. notes: one sentence for each thing a reader must know.
     """

@@ -139,7 +139,7 @@ class SensesView:
         if self.between[layer] >= self.within[layer] and same != other:
             parts[0] += f" Not in this case: {same} against {other}."
         if beyond := self.beyond(layer):
-            parts.append(f"{count(beyond)} beyond the edge.")
+            parts.append(f"{count(beyond)} beyond the edge, hollow.")
         parts.append(f"A use and the table row {decimal(float(self.row_cosine[layer]))}.")
         if len(self.names) > 1:
             parts.append(

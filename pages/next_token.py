@@ -119,7 +119,8 @@ try:
             named = tuple(written(edit) for edit in edits)
         shown = read_view(model, model.spec.name, text, start, named, edits)
         if st.session_state["token"] >= len(shown.tokens):
-            if "next view" not in st.session_state:
+            asked_for = st.session_state["token"] != EXAMPLE_EDITS[-1].position
+            if "next view" not in st.session_state and asked_for:
                 notes.append(refuse("token", st.session_state["token"], len(shown.tokens) - 1))
             st.session_state["token"] = len(shown.tokens) - 1
         st.session_state["next view"] = shown
@@ -131,7 +132,7 @@ if edit_row.failed():
 notes = list(dict.fromkeys(notes))
 frame.show_notes(notes)
 
-chips, row = st.columns([0.5, 0.5], gap="small", wrap=True) if not page.projector else (st.container(), None)
+chips, row = st.columns([0.42, 0.58], gap="small", wrap=True) if not page.projector else (st.container(), None)
 with chips:
     position = token_strip(
         shown.tokens, key="next_chips", chosen=st.session_state["token"], label="Tokens of the text",

@@ -50,10 +50,10 @@ asked = Occurrences("", ())
 try:
     asked = senses_input.read_uses()
     notes += asked.notes
-    if asked.skipped:
-        notes.append(senses_input.left_out(asked.skipped))
     if not asked.occurrences:
-        hint = f"No sentence has [{asked.word}] in brackets yet."
+        hint = f"No sentence has [{asked.word}] in brackets yet. Mark your word so, or name it at the top left."
+    elif asked.skipped:
+        notes.append(senses_input.left_out(asked.skipped))
 except EmbedvizError as error:
     hint = str(error)
 
@@ -164,7 +164,7 @@ with slider:
         st.empty()  # the line of those who waited goes at once
 
 senses_input.edit_part(asked)
-parts.guess_part(model, uses, size, asked.word)
+parts.guess_part(model, uses, size, asked.word, layer)
 parts.moved_part(model, uses, size, layer)
 parts.matrix_part(uses, size, layer, page.projector)
 parts.accuracy_part(model, uses, size, layer)

@@ -35,7 +35,7 @@ def neighbours(
     as_json: Json = False,
 ) -> None:
     """List the rows nearest to a token's row in the whole table, beside that row's own mean over all rows."""
-    from embedviz.analogy import _hints
+    from embedviz.analogy import hints
     from embedviz.comparison import compare, metric_named
     from embedviz.meaning import one_token
     from embedviz.neighbours import nearest
@@ -48,7 +48,7 @@ def neighbours(
     asked = one_token(language_model, typed)
     found = nearest(compare(table, asked.vector), language_model.vocabulary, measure, top=top, inputs=asked.ids)
     entry, length = asked.entries[0], float(table.lengths[asked.ids[0]])
-    say((*asked.notes, *_hints((asked,), language_model.vocabulary)))
+    say((*asked.notes, *hints((asked,), language_model.vocabulary)))
     if as_json:
         print_json(
             {

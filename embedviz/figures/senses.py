@@ -158,12 +158,17 @@ def _clues(
             near = abs(points[above, 0] - points[below, 0]) < 9 * size.text * pixel
             if near and heights[above] - heights[below] < 1.2 * size.text * pixel:
                 heights[below] = heights[above] - 1.2 * size.text * pixel
-    hues = [colour_and_symbol(None if group < 0 else int(group))[0] for group in place]
+    told_in_ink = {k for k, text in enumerate(texts) if ": " in text}
+    # A word that would cross the frame stands on the other side.
+    wide = np.array([0.55 * len(text) * size.text + size.marker for text in texts]) * pixel
+    edge = (shown.projection.edge or 1.0) * WIDE
+    left = np.where(left, points[:, 0] - wide > -edge, points[:, 0] + wide > edge)
+    colours = [colour_and_symbol(None if group < 0 else int(group))[0] for group in place]
     return {
         "x": np.round(points[:, 0], 4), "y": np.round(heights, 4), "mode": "markers+text", "hoverinfo": "skip",
         "text": [plotly_text(text) for text in texts], "marker": {"size": size.marker + 6, "opacity": 0},
         "textposition": ["middle left" if one else "middle right" for one in left],
-        "textfont": {"size": size.text, "color": hues},
+        "textfont": {"size": size.text, "color": [INK if k in told_in_ink else one for k, one in enumerate(colours)]},
     }  # fmt: skip
 
 

@@ -180,10 +180,10 @@ def context(self_similarity: Numbers, explainable_variance: Numbers, size: Sizes
     return made
 
 
-def guess(found: Guess, size: Sizes, *, named: Labels | None = None) -> go.Figure:
+def guess(found: Guess, size: Sizes, *, named: Labels | None = None, at: int | None = None) -> go.Figure:
     """The cosine of a new sentence's use with each sense's centroid, layer by layer.
 
-    named: the senses of the other uses, for the hues of more than six; else the first six have one.
+    named: the senses of the other uses, for the hues of more than six; else the first six have one. at: is marked.
     """
     made = figure(size, size.pair - 60, "How near is your sentence to each sense? (cosine)")
     hue = hues(named or Labels(found.senses, np.arange(len(found.senses))))
@@ -199,6 +199,12 @@ def guess(found: Guess, size: Sizes, *, named: Labels | None = None) -> go.Figur
         last = float(values[np.isfinite(values)][-1])
         lines.append(values)
         ends.append((last, f"{decimal(last)} {cut(name, 18)} {LETTERS[place or 0]}", colour))
+    if at is not None and lines:
+        here = [float(line[at]) for line in lines]
+        made.add_scatter(
+            x=[at, at], y=[round(min(here), 4), round(max(here), 4)], mode="lines", hoverinfo="skip",
+            line={"width": 2 * size.line, "color": INK},
+        )  # fmt: skip
     _cosines(made, size, len(found.cosines) - 1, lines, ends, near_one=True)
     return made
 

@@ -87,7 +87,7 @@ def edit_row(token: Token) -> None:
         st.markdown(markdown_text(f"Edit {token.label}:"), width="content")
         st.selectbox(
             "What to do with its row", list(OPERATIONS), key="edit operation", format_func=OPERATIONS.__getitem__,
-            label_visibility="collapsed", width=180, on_change=partial(_choose, token.position),
+            label_visibility="collapsed", width=160, on_change=partial(_choose, token.position),
         )  # fmt: skip
         if name in ("slide", "swap"):
             _field("Token", now.target if now else "", partial(_take_target, token.position))
@@ -113,7 +113,7 @@ def edit_row(token: Token) -> None:
 
 def _field(label: str, text: str, take: partial[None]) -> None:
     st.session_state["edit text"] = text.replace(" ", "␣") if label == "Token" else text
-    st.text_input(label, key="edit text", label_visibility="collapsed", width=180, on_change=take)
+    st.text_input(label, key="edit text", label_visibility="collapsed", width=150, on_change=take)
 
 
 def _more() -> None:

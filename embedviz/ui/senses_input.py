@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pandas as pd
@@ -115,7 +116,8 @@ def _take(lines: str, word: str = "") -> None:
 
 
 def _type_lines() -> None:
-    lines = st.session_state[_TYPED]
+    # A tab cannot be typed into the field: a stroke before the sense does as well.
+    lines = re.sub(r"[ \t]*\|[ \t]*([^|\n]*)$", r"\t\1", st.session_state[_TYPED], flags=re.MULTILINE)
     st.session_state.pop(_SAID, None)
     try:
         _take(lines, read_lines(lines).word)
@@ -168,10 +170,12 @@ def _pick() -> None:
 def sentences_popover(shown: int) -> None:
     """The list of sentences behind one button: the gallery, lines to type or paste, a file."""
     with st.popover(things(shown, "sentence"), key="sentences_box"):
-        known = st.session_state["word"] if st.session_state["word"] in gallery() else None
+        own = bool(st.session_state["sentences"])
+        known = st.session_state["word"] if st.session_state["word"] in gallery() and not own else None
         st.session_state["gallery_word"], st.session_state["gallery_set"] = known, st.session_state["set"]
         st.selectbox(
             "From the gallery", list(gallery()), index=None, key="gallery_word", on_change=_pick,
+            placeholder="Your own sentences are shown" if own else "Choose a word",
             format_func=lambda one: f"{one}: {', '.join(sense.name for sense in gallery()[one].senses)}",
         )  # fmt: skip
         st.selectbox(
@@ -179,11 +183,11 @@ def sentences_popover(shown: int) -> None:
         )
         if not st.session_state["sentences"] or _TYPED not in st.session_state:
             try:
-                st.session_state[_TYPED] = to_lines(read_uses().occurrences)
+                st.session_state[_TYPED] = to_lines(read_uses().occurrences).replace("\t", " | ")
             except EmbedvizError:
                 st.session_state[_TYPED] = ""
         st.text_area(
-            "Or your own: a sentence a line, the word in [brackets], a tab before its sense", key=_TYPED, height=200,
+            "Or your own: a sentence a line, the word in [brackets], then | and its sense", key=_TYPED, height=200,
             on_change=_type_lines,
         )  # fmt: skip
         st.file_uploader(

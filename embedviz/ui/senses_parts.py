@@ -65,7 +65,7 @@ PARAMETERS = (
     Parameter("beside", ""),
 )
 # Parts whose numbers are of the scrubber's layer.
-FOLLOWING = ("moved", "matrix", "rows", "picture", "accuracy")
+FOLLOWING = ("guess", "moved", "matrix", "rows", "picture", "accuracy")
 MOST_ANCHORS = 8
 
 
@@ -172,7 +172,7 @@ def wait_for_picture(job: Job[AlignedProjection]) -> None:
     line()
 
 
-def guess_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, word: str) -> None:
+def guess_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, word: str, layer: int) -> None:
     """A new sentence: which sense it is nearest to at each layer, with its ring in the picture."""
     with closed_part("Guess a new sentence", "guess", uses) as open_now:
         if not open_now or uses is None or model is None:
@@ -184,9 +184,16 @@ def guess_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, word
         if not st.session_state["guess"].strip():
             return
         found = senses_work.guessed(model, uses, word, st.session_state["guess"])
-        drawn = more_figures.guess(found.result, size)
+        drawn = more_figures.guess(found.result, size, named=uses.measures.labels, at=layer)
         chart(drawn, key="senses_guess", alt=found.sentence)
-        st.markdown(markdown_text(f"{found.sentence} The ring in the picture is your sentence; the others stay."))
+        told = f"{found.at(layer)} {found.sentence} The ring in the picture is your sentence; the others stay."
+        st.markdown(markdown_text(told))
+        if model.spec.reads_left_to_right:
+            one = found.occurrence
+            before, after = one.sentence[: one.start].strip(), one.sentence[one.end :].strip(" .!?")
+            if after:
+                read = f"only “{before}” before {one.word}" if before else f"nothing before {one.word}"
+                st.markdown(markdown_text(f"{model.spec.title} has read {read}; what stands after it cannot count."))
         if uses.measures.labels.names and st.session_state["method"] == "umap":
             st.markdown("In a UMAP the ring stands among its three nearest uses; the picture is not made anew.")
         data_menu("senses guess", {"layers": lambda: senses_export.guess_table(found.result)}, {"guess": drawn})
@@ -229,6 +236,8 @@ def moved_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, laye
         most = int(np.argmax(moved.moved[:, layer]))
         far = decimal(float(moved.moved[most, layer]))
         said = [f"At layer {layer}, taking out {words[most]} moves {one.word} most, by {far}."]
+        if not moved.moved[:, layer].any():
+            said = [f"At layer {layer} no word has moved {one.word} yet: it is its row."]
         if clue is not None and one.sense:
             lost, lean = decimal(float(moved.lost[clue, layer])), decimal(float(moved.lean[layer]))
             said.append(f"Taking out {words[clue]} takes most of its lean to {one.sense}: {lost} of {lean}.")
@@ -246,7 +255,9 @@ def matrix_part(uses: Uses | None, size: Sizes, layer: int, projector: bool) -> 
         if not open_now or uses is None:
             return
         found = similarity_matrix(uses.found.vectors[:, layer], uses.senses)
-        drawn = more_figures.matrix(found, size, layer=layer, baseline=float(uses.random[layer]))
+        drawn = more_figures.matrix(
+            found, size, layer=layer, baseline=float(uses.random[layer]), named=uses.measures.labels
+        )
         alike = uses.measures.similarity
         said = (
             f"At layer {layer}: same sense {decimal(float(alike.within[layer]))}, other sense "
@@ -320,8 +331,8 @@ def context_part(model: LanguageModel | None, uses: Uses | None, size: Sizes) ->
         last = len(alike) - 1
         said = (
             f"Two uses are more alike than a random pair by {decimal(float(alike[1]))} at layer 1 and by "
-            f"{decimal(float(alike[last]))} at layer {last}. At best, one vector for all uses could explain "
-            f"{share(float(uses.measures.explainable_variance[last]))} of them there."
+            f"{decimal(float(alike[last]))} at layer {last}. There, one vector could at best explain "
+            f"{decimal(float(explained[last]))} more of the uses than of as many random words."
         )
         chart(drawn, key="senses_context", alt=said)
         st.markdown(f"{said} After Ethayarajh (2019).")

@@ -15,7 +15,7 @@ from embedviz.contextual import ContextualVectors, Pooling, contextual_vectors, 
 from embedviz.errors import BadInput, EmbedvizError
 from embedviz.models.language_model import LanguageModel
 from embedviz.nearest_sense import Guess, guess
-from embedviz.numbers import things
+from embedviz.numbers import decimal, things
 from embedviz.occurrences import Occurrence, read_lines
 from embedviz.probe import one_core
 from embedviz.projection.aligned import AlignedProjection, aligned_pca, aligned_umap
@@ -165,11 +165,18 @@ class Guessed:
     vectors: NDArray[np.float32]
     result: Guess
 
+    def at(self, layer: int) -> str:
+        """Which sense at one layer, and by how much."""
+        nearest = self.result.nearest[layer]
+        known = self.result.cosines[layer][np.isfinite(self.result.cosines[layer])]
+        if nearest is None:
+            return f"At layer {layer}: as near to each sense."
+        first, second = np.sort(known)[::-1][:2]
+        return f"At layer {layer}: {nearest}, {decimal(float(first))} against {decimal(float(second))}."
+
     @property
     def sentence(self) -> str:
         """Which sense at the last layer, by how much, and from where on."""
-        from embedviz.numbers import decimal
-
         last = self.result.nearest[-1]
         if last is None or self.result.from_layer is None:
             return "Nearest: none; the senses are as near as each other, or there is only one."

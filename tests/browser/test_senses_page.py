@@ -101,7 +101,7 @@ def test_sentences_of_ones_own_are_pasted_guessed_and_linked(
     page.get_by_role("button", name=re.compile("10 sentences")).click()
     field = page.get_by_label("Or your own: a sentence a line", exact=False)
     field.fill(
-        "He threw the [ball] to the dog\tround thing\nShe kicked the [ball] over the fence\tround thing\n"
+        "He threw the [ball] to the dog | round thing\nShe kicked the [ball] over the fence\tround thing\n"
         'They danced all night at the [ball]\tdance\nThe prince gave a [ball] in the palace & "more" <b>\tdance'
     )
     field.press("Control+Enter")
