@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import ConsoleMessage, Page, expect
+from playwright.sync_api import Page, expect
 
-from conftest import ROOT
+from page_browser import picture, serious
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
-PICTURES = ROOT / "test-results"
 EXAMPLE = "␣bank, id 5461: nearest row ␣Bank .77; next id ␣candid .25; a random row .25."
-# A first visit to a sub-page makes Streamlit ask under the page's own path first; its two refusals are not ours.
-PLATFORM = re.compile(r"/table/_stcore/(health|host-config)$")
-
-
-@pytest.fixture
-def complaints(page: Page) -> list[str]:
-    """Whatever the browser's console says in errors, or the page throws; but the two of the platform."""
-    heard: list[str] = []
-
-    def listen(message: ConsoleMessage) -> None:
-        if message.type == "error" and not PLATFORM.search(message.location.get("url", "")):
-            heard.append(message.text)
-
-    page.on("console", listen)
-    page.on("pageerror", lambda error: heard.append(str(error)))
-    return heard
 
 
 def ready(page: Page) -> Page:
@@ -38,11 +19,6 @@ def ready(page: Page) -> Page:
     expect(page.get_by_text("a random row").first).to_be_visible(timeout=60_000)
     expect(page.locator(".st-key-table_rows .heatmaplayer image")).to_have_count(1, timeout=30_000)
     return page
-
-
-def picture(page: Page, name: str) -> None:
-    PICTURES.mkdir(exist_ok=True)
-    page.screenshot(path=PICTURES / f"{name}.png")
 
 
 def labels(page: Page) -> list[str]:
@@ -138,9 +114,4 @@ def test_axe_finds_nothing_serious_of_ours(page: Page, app_server: str, scheme: 
     for title in ("All 576 numbers", "Neighbours by three measures", "Sums of rows"):
         open_part(page, title)
         page.wait_for_timeout(1500)
-    found = [
-        (one["id"], one["impact"], [node["target"] for node in one["nodes"]])
-        for one in Axe().run(page).response["violations"]
-        if one["impact"] in ("serious", "critical")
-    ]
-    assert found == [], json.dumps(found, indent=1)
+    assert not serious(page)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import socket
@@ -12,28 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import ConsoleMessage, Page, expect
+from playwright.sync_api import Page, expect
 
 from conftest import ROOT, answers
+from page_browser import picture, serious
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
-PICTURES = ROOT / "test-results"
 SENTENCE = "The river bank"
-
-
-@pytest.fixture
-def complaints(page: Page) -> list[str]:
-    """Whatever the browser's console says in errors, or the page throws."""
-    heard: list[str] = []
-
-    def listen(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            heard.append(message.text)
-
-    page.on("console", listen)
-    page.on("pageerror", lambda error: heard.append(str(error)))
-    return heard
 
 
 def ready(page: Page) -> Page:
@@ -59,11 +43,6 @@ def type_sentence(page: Page, text: str) -> None:
     field = page.get_by_label("Sentence", exact=True)
     field.fill(text)
     field.press("Enter")
-
-
-def picture(page: Page, name: str) -> None:
-    PICTURES.mkdir(exist_ok=True)
-    page.screenshot(path=PICTURES / f"{name}.png")
 
 
 def test_the_page_stands_before_the_model_has_loaded(tmp_path: Path, page: Page) -> None:
@@ -234,12 +213,7 @@ def test_axe_finds_nothing_serious_of_ours(page: Page, start: str, scheme: str, 
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.goto(f"{start}/{query}")
     ready(page)
-    found = [
-        (one["id"], one["impact"], [node["target"] for node in one["nodes"]])
-        for one in Axe().run(page).response["violations"]
-        if one["impact"] in ("serious", "critical")
-    ]
-    assert found == [], json.dumps(found, indent=1)
+    assert not serious(page)
 
 
 def test_all_downloads_hold_the_data(page: Page, start: str, tmp_path: Path) -> None:
