@@ -19,7 +19,11 @@ from embedviz.senses_view import EDGE, MOST_CLUES, WIDE, SensesView
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 # Plotly knows fewer symbols in space than on paper.
 SYMBOLS_3D = ("circle", "square", "diamond", "diamond-open", "cross", "x")
+# A name is tried beside so many of its points.
+MOST_TRIED = 20
 Numbers = NDArray[np.floating]
+# Centre, half width, half height.
+Box = tuple[float, float, float, float]
 
 
 def colour_and_symbol(group: int | None, *, space: bool = False) -> tuple[str, str]:
@@ -114,9 +118,14 @@ def _layer(
         )  # fmt: skip
     traces.append(_star(shown, size, layer))
     pixel = 2 * limit / (size.pair - size.top - 38)
-    traces.append(_clues(shown, size, layer, points, place, pixel, shown_now=apart))
+    clues = _clues(shown, size, layer, points, place, pixel, shown_now=apart)
+    traces.append(clues)
+    words = [
+        *_boxes(clues, size, pixel),
+        (0.0, -1.5 * size.text * pixel, 5 * size.text * pixel, 2.5 * size.text * pixel),
+    ]
     traces.append(
-        _names(names, size, points, place, pixel, limit, shown_now=apart or (layer > 0 and not shown.parting))
+        _names(names, size, points, place, pixel, limit, words, shown_now=apart or (layer > 0 and not shown.parting))
     )
     traces.append(_extra(size, layer, limit, extra))
     traces.append(_rings(size, layer, limit, points, ringed, guess))
@@ -174,13 +183,13 @@ def _clues(
 
 def _names(
     names: Sequence[str], size: Sizes, points: Numbers, place: NDArray[np.int64], pixel: float, limit: float,
-    *, shown_now: bool,
+    words: Sequence[Box], *, shown_now: bool,
 ) -> dict[str, Any]:  # fmt: skip
-    """The senses' names above their points, or below where another name stands there."""
+    """The senses' names beside their points: on no other name, nearer to their own points than to others, on none."""
     font = 20 if size.marker < 16 else 32
-    taken: list[tuple[float, float, float, float]] = []
+    taken: list[Box] = []
     mark = 0.5 * size.marker * pixel
-    marks = [(float(x), float(y), mark, mark) for x, y in points]
+    marks = [*((float(x), float(y), mark, mark) for x, y in points), *words]
     xs, ys = [], []
     for group, name in enumerate(names):
         members = points[(place == group) & np.isfinite(points).all(axis=1)]
@@ -189,22 +198,24 @@ def _names(
             ys.append(2 * limit)
             continue
         half_wide, half_high = 0.3 * len(name) * font * pixel, 0.65 * font * pixel
-        x = float(np.clip(np.median(members[:, 0]), half_wide - limit * WIDE, limit * WIDE - half_wide))
-        gap = half_high + 0.9 * size.marker * pixel
-        room = limit - half_high
-        tries = [float(np.max(members[:, 1])) + gap, float(np.min(members[:, 1])) - gap]
-        tries += [tries[0] + 2 * half_high, tries[1] - 2 * half_high, float(np.median(members[:, 1]))]
-        boxes = [(x, float(np.clip(y, -room, room)), half_wide, half_high) for y in tries]
-        # Where all of these are taken, just above or below another name, the nearest first.
-        beside = [y + side * (half_high + high) * 1.001 for _, y, _, high in taken for side in (1, -1)]
-        order = np.argsort(np.abs(np.array(beside) - tries[0]))
-        others = [(x, beside[k], half_wide, half_high) for k in order if abs(beside[k]) <= room]
-        free = [box for box in boxes if not _meets(box, taken)]
-        free = free or [box for box in others if not _meets(box, taken)][:1] or boxes
-        clear = [box for box in free if not _meets(box, marks)] or free
-        taken.append(clear[0])
-        xs.append(round(x, 4))
-        ys.append(round(clear[0][1], 4))
+        middle = np.median(members, axis=0)
+        up, aside = half_high + 0.9 * size.marker * pixel, half_wide + 0.9 * size.marker * pixel
+        around = [(0, up), (0, -up), (aside, 0), (-aside, 0)]
+        tries = [(x + dx, y + dy) for x, y in (middle, *members[:MOST_TRIED]) for dx, dy in around]
+        # Where all of these are taken, just above or below another name.
+        tries += [(middle[0], y + side * (half_high + high) * 1.001) for _, y, _, high in taken for side in (1, -1)]
+        room = np.array([limit * WIDE - half_wide, limit - half_high])
+        boxes = [(*np.clip(place, -room, room).tolist(), half_wide, half_high) for place in tries]
+        others = points[(place != group) & np.isfinite(points).all(axis=1)]
+
+        def worse(box: Box, members: Numbers = members, others: Numbers = others, middle: Numbers = middle) -> Any:
+            at = np.array(box[:2])
+            stray = len(others) and np.hypot(*(others - at).T).min() < np.hypot(*(members - at).T).min()
+            return _meets(box, taken), bool(stray), _meets(box, marks), float(np.hypot(*(at - middle)))
+
+        taken.append(min(boxes, key=worse))
+        xs.append(round(taken[-1][0], 4))
+        ys.append(round(taken[-1][1], 4))
     return {
         "x": xs, "y": ys, "mode": "text", "hoverinfo": "skip",
         "text": [plotly_text(cut(name, 18)) if shown_now else "" for name in names],
@@ -212,9 +223,20 @@ def _names(
     }  # fmt: skip
 
 
-def _meets(box: tuple[float, float, float, float], others: Sequence[tuple[float, float, float, float]]) -> bool:
+def _meets(box: Box, others: Sequence[Box]) -> int:
+    """How many boxes meet one."""
     x, y, wide, high = box
-    return any(abs(x - ox) < wide + ow and abs(y - oy) < high + oh for ox, oy, ow, oh in others)
+    return sum(abs(x - ox) < wide + ow and abs(y - oy) < high + oh for ox, oy, ow, oh in others)
+
+
+def _boxes(labels: Mapping[str, Any], size: Sizes, pixel: float) -> list[Box]:
+    """The boxes that the words beside the points take."""
+    found = []
+    for x, y, text, side in zip(labels["x"], labels["y"], labels["text"], labels["textposition"], strict=True):
+        wide = 0.29 * len(text) * size.text * pixel
+        centre = float(x) + (-1 if "left" in side else 1) * (wide + 0.6 * size.marker * pixel)
+        found += [(centre, float(y), wide, 0.6 * size.text * pixel)] if text else []
+    return found
 
 
 def _extra(size: Sizes, layer: int, limit: float, extra: Mapping[str, Numbers]) -> dict[str, Any]:

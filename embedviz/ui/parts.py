@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,8 @@ import streamlit as st
 from embedviz.errors import EmbedvizError
 from embedviz.safe_text import markdown_message, markdown_text
 from embedviz.ui.address import Parameter
+
+logger = logging.getLogger(__name__)
 
 _ASKED, _DRAWN, _TITLES = "parts asked", "parts drawn", "parts titled"
 
@@ -43,7 +46,7 @@ def keep_open() -> None:
 def closed_part(title: str, name: str, needs: object = True) -> Iterator[bool]:
     """Hold one part; gives whether it is to be computed: it is open, and what it `needs` is there (a model, not None).
 
-    What a person must mend (EmbedvizError) is said inside it; the rest of the page stays.
+    What a person must mend (EmbedvizError) is said inside it, as is that it failed; the rest of the page stays.
     """
     titles = st.session_state.setdefault(_TITLES, {})
     if titles.get(name, title) != title and name in st.session_state.get("open", "").split(","):
@@ -59,3 +62,6 @@ def closed_part(title: str, name: str, needs: object = True) -> Iterator[bool]:
             yield bool(box.open) and needs is not None
         except EmbedvizError as error:
             st.error(markdown_message(str(error)))
+        except Exception:
+            logger.exception("the part %s failed", name)
+            st.error("This part failed. The rest of the page works. The log has the details.")
