@@ -215,7 +215,9 @@ def span_of(sentence: str, start: str, end: str, word: str = "") -> Span:
     if last > len(sentence):
         raise BadInput(f"{shown} ends after the sentence, which has {things(len(sentence), 'character')}.")
     held = sentence[first:last]
-    cut = held != held.strip() or (bool(word) and not is_whole(sentence, first, last))
+    # Without a word to compare with, only scripts with capitals are sure to write their words apart.
+    parted = bool(word) or held.lower() != held.upper()
+    cut = held != held.strip() or (parted and not is_whole(sentence, first, last))
     if cut and held != word:
         spans = find_word(sentence, word) if word else []
         where = f", not {visible(word)}, which stands at {spans[0][0]} to {spans[0][1]}" if spans else ""

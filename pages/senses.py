@@ -107,6 +107,7 @@ try:
         if st.session_state["layer"] >= len(shown.layers) and "senses view" not in st.session_state:
             notes.append(refuse("layer", st.session_state["layer"], shown.opening_layer))
             st.session_state["layer"] = -1
+        st.session_state["layer"] = min(st.session_state["layer"], len(shown.layers) - 1)
         st.session_state["senses view"] = shown
         guess, extra, more = parts.new_points(model, uses, asked.word, projection)
         notes += more
@@ -123,7 +124,7 @@ pair = replace(size, pair=size.pair - ROOM_BELOW - frame.NOTE_HEIGHT * min(len(n
 # The figures open where this view was first asked for, and stay the same while the slider moves: nothing is drawn anew.
 drawn_at = parts.opening(shown, layer)
 title = f"{count(len(shown.occurrences))} uses of {shown.word} (shown: the last ones)" if failure or hint else ""
-figure_of = shown.with_shuffled_senses() if st.session_state.get("labels shuffled") and uses is not None else shown
+figure_of = shown.with_shuffled_senses() if st.session_state["shuffled"] and uses is not None else shown
 ringed = [place for place in chosen_lines("senses", "uses") if place < len(shown.occurrences)][:2]
 drawn = {
     "picture": parts.draw_picture(figure_of, pair, drawn_at, title, ringed, extra, guess),
@@ -167,7 +168,7 @@ senses_input.edit_part(asked)
 parts.guess_part(model, uses, size, asked.word, layer)
 parts.moved_part(model, uses, size, layer)
 parts.matrix_part(uses, size, layer, page.projector)
-parts.accuracy_part(model, uses, size, layer)
+parts.accuracy_part(model, uses, size, layer, asked.word)
 parts.context_part(model, uses, size)
 parts.rows_part(model, uses, layer)
 parts.picture_part(uses, shown, layer)

@@ -250,3 +250,10 @@ def test_any_bytes_are_read_or_refused(suffix: str, header: bytes, data: bytes) 
         for one in read.occurrences:
             assert 0 <= one.start < one.end <= len(one.sentence)
             assert one.word == one.word.strip()
+
+
+def test_a_span_that_cuts_a_word_is_refused_without_a_word_too() -> None:
+    data = b'{"sentence": "The bank b", "start": 4, "end": 7}\n{"sentence": "The bank b", "start": 4, "end": 8}'
+    found = read_file("spans.jsonl", data)
+    assert [one.word for one in found.occurrences] == ["bank"]
+    assert found.skipped[0].line == 1 and "holds ban, which is no whole word" in found.skipped[0].reason

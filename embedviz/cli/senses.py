@@ -248,7 +248,8 @@ def _print_sentences(found: WordSenses, test: Path | None) -> None:
         asked = "" if test is None else f" on {things(accuracy.tested, 'use')} of {visible_line(test.name)}"
         how = asked or ", leaving one out"
         print(f"Accuracy of the nearest centroid{how}; chance is {decimal(accuracy.chance)}.")
-    if best is not None:
+    alone = found.measures.accuracy
+    if best is not None and alone.by_layer[best] > alone.chance:
         print(f"Leaving one out, it is best at layer {best}.")
     print(parting.reason if parting.layer is None else f"The senses part at layer {parting.layer}.")
 

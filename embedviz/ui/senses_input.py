@@ -130,21 +130,32 @@ def _take_file() -> None:
     if file is None:
         return
     try:
-        found = read_file(file.name, file.getvalue(), inflected=st.session_state["inflected"], most=MOST)
-        if not found.occurrences:
-            raise BadInput(f"{file.name} has no sentence that can be used. {left_out(found.skipped)}")
+        found = read_either(file.name, file.getvalue(), st.session_state["word"].strip())
     except BadInput as error:
-        word = st.session_state["word"].strip()
-        try:
-            found = read_file(file.name, file.getvalue(), word, inflected=st.session_state["inflected"], most=MOST)
-            if not found.occurrences:
-                raise error
-        except EmbedvizError:
-            st.session_state[_SAID] = [f"{error} The sentences shown are those from before."]
-            return
+        st.session_state[_SAID] = [f"{error} The sentences shown are those from before."]
+        return
     read = f"{things(len(found.occurrences), 'sentence')} of {file.name} read."
     st.session_state[_SAID] = [f"{read} {left_out(found.skipped)}".strip(), *found.notes]
     _take(to_lines(found.occurrences), found.word)
+
+
+def read_either(name: str, data: bytes, word: str) -> Occurrences:
+    """Read a file by the marks in it, else by the page's word. Raises BadInput where it has no sentence to use."""
+    inflected = st.session_state["inflected"]
+    try:
+        found = read_file(name, data, inflected=inflected, most=MOST)
+        if found.occurrences:
+            return found
+        failed = BadInput(f"{name} has no sentence that can be used. {left_out(found.skipped)}")
+    except BadInput as error:
+        failed = error
+    try:
+        found = read_file(name, data, word, inflected=inflected, most=MOST)
+    except BadInput:
+        raise failed from None
+    if not found.occurrences:
+        raise failed
+    return found
 
 
 def said() -> list[str]:
@@ -222,7 +233,7 @@ def edit_part(found: Occurrences) -> None:
             },
         )  # fmt: skip
         if not edited.equals(table):
-            _take(_edited_lines(edited, found.occurrences))
+            _take(_edited_lines(edited, found.occurrences, st.session_state["sentences"]))
             st.rerun()
         st.markdown(markdown_text("Double-click a cell to change it. The last row takes a new sentence."))
         if found.skipped:
@@ -230,10 +241,15 @@ def edit_part(found: Occurrences) -> None:
             st.dataframe(pd.DataFrame([vars(one) for one in found.skipped]), hide_index=True, key="senses_skipped")
 
 
-def _edited_lines(edited: pd.DataFrame, before: Sequence[Occurrence]) -> str:
-    """The lines of an edited table; a changed `which` moves the brackets to that place of the word."""
+def _edited_lines(edited: pd.DataFrame, before: Sequence[Occurrence], typed: str) -> str:
+    """The lines of an edited table; a changed `which` moves the brackets to that place of the word.
+
+    typed: the lines as they were. Those that could not be used stay, after the others.
+    """
+    used = {one.line for one in before}
+    kept = [line for number, line in enumerate(typed.split("\n"), start=1) if number not in used and line.strip()]
     lines = []
-    for number, row in enumerate(edited.fillna("").to_dict("records")):
+    for number, row in zip(edited.index, edited.fillna("").to_dict("records"), strict=True):
         sentence, sense = str(row["sentence"]).replace("\t", " ").replace("\n", " "), str(row["sense"]).strip()
         if number < len(before) and row.get("which"):
             one, spots = before[number], places(before[number])
@@ -242,4 +258,4 @@ def _edited_lines(edited: pd.DataFrame, before: Sequence[Occurrence]) -> str:
                 sentence = to_lines([Occurrence(one.sentence, *spots[at])])
         if sentence.strip():
             lines.append(f"{sentence}\t{sense}" if sense else sentence)
-    return "\n".join(lines)
+    return "\n".join([*lines, *kept])

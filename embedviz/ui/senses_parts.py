@@ -33,7 +33,6 @@ from embedviz.nearest_sense import on_second_set, what_moved
 from embedviz.neighbours import nearest
 from embedviz.numbers import count, decimal, share
 from embedviz.occlusion import without_each_word
-from embedviz.occurrence_files import read_file
 from embedviz.occurrences import Occurrences
 from embedviz.projection.aligned import AlignedProjection, place_new
 from embedviz.projection.job import Job
@@ -46,6 +45,7 @@ from embedviz.ui.address import Parameter, choice, forget_notes, switch
 from embedviz.ui.charts import chart, data_menu
 from embedviz.ui.parts import closed_part
 from embedviz.ui.scrubber import Moment, scrubber
+from embedviz.ui.senses_input import left_out, read_either
 from embedviz.ui.senses_work import Uses
 from embedviz.ui.shelf import Loading, shelf
 
@@ -54,6 +54,15 @@ NAMES = (
 )  # fmt: skip
 METHODS = {"pca": "PCA", "umap": "UMAP"}
 SPACES = {"2": "2D", "3": "3D"}
+
+
+def read_number(value: str, least: int = 1) -> str:
+    """A whole number, kept as written."""
+    if not (value.isascii() and value.isdecimal() and least <= int(value) <= 9999):
+        raise ValueError(value)
+    return value
+
+
 PARAMETERS = (
     Parameter("method", "pca", choice(*METHODS)),
     Parameter("space", "2", choice(*SPACES)),
@@ -61,7 +70,9 @@ PARAMETERS = (
     switch("start", True),
     Parameter("guess", ""),
     Parameter("anchors", ""),
-    Parameter("use", "1"),
+    Parameter("use", "1", read_number),
+    Parameter("seed", 0, lambda value: int(read_number(value, least=0))),
+    switch("shuffled", False),
     Parameter("beside", ""),
 )
 # Parts whose numbers are of the scrubber's layer.
@@ -77,7 +88,7 @@ def reading(model: LanguageModel) -> tuple[Pooling, bool | None]:
 
 def picture_choice() -> tuple[str, int, int]:
     """Method, dimensions, and seed of the picture."""
-    return st.session_state["method"], int(st.session_state["space"]), int(st.session_state.get("seed", 0))
+    return st.session_state["method"], int(st.session_state["space"]), int(st.session_state["seed"])
 
 
 def in_space() -> bool:
@@ -125,7 +136,9 @@ def new_points(
     vectors = uses.found.vectors
     if st.session_state["guess"].strip():
         try:
-            new = senses_work.guessed(model, uses, word, st.session_state["guess"]).vectors
+            new = senses_work.guessed(
+                model, uses, word, st.session_state["guess"], inflected=st.session_state["inflected"]
+            ).vectors
             guess = place_new(projection, vectors, new[None])[:, 0]
         except EmbedvizError:
             pass  # the part "Guess a new sentence" says why
@@ -183,9 +196,12 @@ def guess_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, word
         )  # fmt: skip
         if not st.session_state["guess"].strip():
             return
-        found = senses_work.guessed(model, uses, word, st.session_state["guess"])
+        found = senses_work.guessed(
+            model, uses, word, st.session_state["guess"], inflected=st.session_state["inflected"]
+        )
         drawn = more_figures.guess(found.result, size, named=uses.measures.labels, at=layer)
         chart(drawn, key="senses_guess", alt=found.sentence)
+        frame.show_notes(found.notes)
         told = f"{found.at(layer)} {found.sentence} The ring in the picture is your sentence; the others stay."
         st.markdown(markdown_text(told))
         if model.spec.reads_left_to_right:
@@ -236,8 +252,10 @@ def moved_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, laye
         most = int(np.argmax(moved.moved[:, layer]))
         far = decimal(float(moved.moved[most, layer]))
         said = [f"At layer {layer}, taking out {words[most]} moves {one.word} most, by {far}."]
-        if not moved.moved[:, layer].any():
-            said = [f"At layer {layer} no word has moved {one.word} yet: it is its row."]
+        if layer == 0:
+            said = [f"At layer 0 no word has moved {one.word} yet: it is its row."]
+        elif not moved.moved[:, layer].any():
+            said = [f"No word stands before {one.word}, so none has moved it."]
         if clue is not None and one.sense:
             lost, lean = decimal(float(moved.lost[clue, layer])), decimal(float(moved.lean[layer]))
             said.append(f"Taking out {words[clue]} takes most of its lean to {one.sense}: {lost} of {lean}.")
@@ -269,7 +287,7 @@ def matrix_part(uses: Uses | None, size: Sizes, layer: int, projector: bool) -> 
         data_menu("senses pairs", {"cosines": table}, {"pairs": drawn})
 
 
-def accuracy_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, layer: int) -> None:
+def accuracy_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, layer: int, word: str) -> None:
     """How often a use is nearest to its own sense, leave one out, and on a second file."""
     with closed_part("Can the sense be read off?", "accuracy", uses) as open_now:
         if not open_now or uses is None or model is None:
@@ -282,13 +300,18 @@ def accuracy_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, l
         second = None
         file = st.file_uploader("Test on a second file of sentences", ["txt", "csv", "tsv", "jsonl"], key="senses_test")
         if file is not None:
-            read = read_file(file.name, file.getvalue(), most=500)
+            read = read_either(file.name, file.getvalue(), word)
             tested = contextual_vectors(
                 model, read.occurrences, pooling=uses.found.pooling, start_token=uses.found.start_token
             )
             second = on_second_set(
                 uses.found.vectors, uses.senses, tested.vectors, [one.sense for one in tested.occurrences]
             )
+            frame.show_notes([one for one in (left_out((*read.skipped, *tested.skipped)), *read.notes) if one])
+            if not np.isfinite(second.by_layer).any():
+                names = ", ".join(visible_line(name) for name in uses.measures.labels.names)
+                st.markdown(markdown_text(f"None of the second file's sentences has one of the senses {names}."))
+                second = None
         drawn = more_figures.accuracy(right, size, at=layer, second=second)
         best, chance = measured.best_layer, right.chance
         said = []
@@ -304,7 +327,10 @@ def accuracy_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, l
         said.append(f"Each of {count(right.tested)} uses is left out of its own sense's mean when it is tested.")
         if second is not None and best is not None:
             there = round(100 * second.by_layer[best])
-            said.append(f"Of the second file's {count(second.tested)} sentences, {there} of 100 at layer {best}.")
+            told = f"On the second file's {count(second.tested)} sentences, as a mean over the senses, {there} of 100"
+            said.append(f"{told} at layer {best}.")
+        if len({(one.sentence, one.start) for one in uses.found.occurrences}) < len(uses.found.occurrences):
+            said.append("Some sentences repeat, which makes this easier than it is.")
         if right.left_out:
             said.append(f"Not tested, for want of a second sentence: {', '.join(right.left_out)}.")
         chart(drawn, key="senses_accuracy", alt=said[0])
@@ -372,7 +398,7 @@ def picture_part(uses: Uses | None, shown: SensesView, layer: int) -> None:
             st.number_input("Seed of the UMAP", 0, 9999, key="seed", width=160, persist_state="session")
             st.segmented_control("Pieces", list(POOLINGS), key="pooling", required=True, persist_state="session")
             st.toggle("Start token", key="start", persist_state="session")
-            mixed = st.session_state.get("labels shuffled", False)
+            mixed = st.session_state["shuffled"]
             st.button("Labels as they are" if mixed else "Shuffle the labels", key="senses_shuffle", on_click=_shuffle)
         st.text_input(
             "Other words in the picture, read alone", key="anchors", placeholder="river, money",
@@ -392,11 +418,13 @@ def picture_part(uses: Uses | None, shown: SensesView, layer: int) -> None:
         said.append("Only distances within one layer mean anything; the frame is turned from layer to layer to fit.")
         if layer:
             said.append("The star marks where all uses started. It is not placed by distance.")
+        if in_space():
+            said.append("Other words and the paths of chosen uses are drawn in 2D only.")
         st.markdown(markdown_text(" ".join(said)))
 
 
 def _shuffle() -> None:
-    st.session_state["labels shuffled"] = not st.session_state.get("labels shuffled", False)
+    st.session_state["shuffled"] = not st.session_state["shuffled"]
 
 
 def two_models_part(model: LanguageModel | None, asked: Occurrences, size: Sizes, *, projector: bool) -> None:

@@ -162,6 +162,7 @@ class Guessed:
     """A new sentence's use: (layer, dimension) vectors, and which sense it is nearest to."""
 
     occurrence: Occurrence
+    notes: tuple[str, ...]
     vectors: NDArray[np.float32]
     result: Guess
 
@@ -187,16 +188,16 @@ class Guessed:
         )
 
 
-def guessed(model: LanguageModel, uses: Uses, word: str, line: str) -> Guessed:
+def guessed(model: LanguageModel, uses: Uses, word: str, line: str, *, inflected: bool = False) -> Guessed:
     """Read one new sentence and compare its use with the senses. Raises BadInput where the word is not in it."""
-    read_line = read_lines(line.replace("\t", " ").replace("\n", " "), word)
+    read_line = read_lines(line.replace("\t", " ").replace("\n", " "), word, inflected=inflected)
     if not read_line.occurrences:
         raise BadInput(f"{read_line.skipped[0].reason} Type a sentence with {word} in it.")
     one = read_line.occurrences[0]
     found = contextual_vectors(model, [one], pooling=uses.found.pooling, start_token=uses.found.start_token)
     if not found.occurrences:
         raise BadInput(found.skipped[0].reason)
-    return Guessed(one, found.vectors[0], guess(uses.found.vectors, uses.senses, found.vectors[0]))
+    return Guessed(one, read_line.notes, found.vectors[0], guess(uses.found.vectors, uses.senses, found.vectors[0]))
 
 
 def anchored(model: LanguageModel, uses: Uses, words: Sequence[str]) -> NDArray[np.float32]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -18,6 +19,7 @@ from embedviz.numbers import decimal
 from embedviz.occurrences import read_lines
 from embedviz.senses import by_layer
 from embedviz.senses_view import SensesView, restore
+from embedviz.ui import senses_input
 from embedviz.ui.address import packed
 from page_frame import figure, open_page, type_into, until_ready
 from tiny_models import save
@@ -225,3 +227,27 @@ def test_every_part_opens_without_an_error(opened: Opened, where: str) -> None:
     extra = {"projector": {"projector": "true"}, "3D": {"space": "3"}}.get(where, {})
     page = opened(open="sentences,guess,moved,matrix,accuracy,context,rows,picture", set="all", **extra)
     assert not page.error
+
+
+def test_lines_that_cannot_be_used_survive_an_edit_of_another() -> None:
+    typed = "The [bank] a\triver\nNo word here\nThe [bank] b\tmoney"
+    found = read_lines(typed)
+    table = pd.DataFrame({"sentence": ["The [bank] changed", "The [bank] b"], "sense": ["river", "money"]})
+    edited = senses_input._edited_lines(table, found.occurrences, typed)
+    assert edited.split("\n") == ["The [bank] changed\triver", "The [bank] b\tmoney", "No word here"]
+    fewer = senses_input._edited_lines(table.drop(index=0), found.occurrences, typed)
+    assert fewer.split("\n") == ["The [bank] b\tmoney", "No word here"]
+
+
+def test_the_address_holds_the_layer_that_is_shown(opened: Opened, models: dict[str, str]) -> None:
+    page = opened(model=models["gpt2"], layer="2")
+    last = len(view(page).layers) - 1
+    page.session_state["layer"] = 50
+    page.run()
+    assert page.query_params["layer"] == str(last)
+
+
+def test_seed_and_shuffled_labels_travel(opened: Opened) -> None:
+    page = opened(seed="7", shuffled="true", use="x")
+    assert page.query_params["seed"] == "7" and page.query_params["shuffled"] == "true"
+    assert "The link asked for use = x" in said(page, "warning")
