@@ -24,6 +24,8 @@ STORED = Path(__file__).parent / "data" / "next_token.json"
 EXAMPLE = "The capital of France is"
 EXAMPLE_EDITS = (Edit(3, "slide", 0.65, " Germany"),)
 MOST_BARS, MOST_LINES, MOST_SLOPES = 6, 3, 6
+# Longer texts would take more than some seconds for the 21 steps of a way.
+MOST_FOLLOWED = 128
 
 Kind = Literal["none", "way", "two"]
 
@@ -61,7 +63,7 @@ class NextTokenView:
     edits: as written, `3:slide=" Germany"@0.65`. at: the moment that the edit's own value is nearest to.
     lines: the tokens with the largest probability anywhere, largest first. largest: the end of the bars' scale.
     change: the edit in words, "␣France to ␣Germany". self_check: largest difference of the scores from rows and from
-    ids, in logits. notes: one sentence for each thing a reader must know.
+    ids, in logits. notes: one sentence for each thing a reader must know. first: the most likely token without edits.
     """
 
     model: str
@@ -77,18 +79,23 @@ class NextTokenView:
     change: str
     self_check: float
     notes: tuple[str, ...]
+    first: Candidate | None = None
+
+    @property
+    def unedited(self) -> Candidate:
+        """The most likely token without any edit."""
+        return self.first or self.moments[0].best[0]
 
     def sentence(self, step: int) -> str:
         """The numbers of one moment."""
-        moment, first = self.moments[step], self.moments[0]
+        moment, before = self.moments[step], self.unedited
         top = moment.best[0]
         said = [f"Most likely next: {top.entry.label} {probability(top.probability)}."]
         if self.kind == "none":
             others = count(self.table_rows - len(moment.best))
             said.append(f"{others} other tokens share {probability(moment.others)}. Choose a token and an edit.")
             return " ".join(said)
-        before = first.best[0]
-        said.append(f"Unedited: {before.entry.label} {probability(first.unedited[0])}.")
+        said.append(f"Unedited: {before.entry.label} {probability(before.probability)}.")
         if moment.nearest:
             said.append(f"Nearest row of the table: {moment.nearest}.")
         if step and before.entry.id == self.moments[-1].best[0].entry.id == top.entry.id:
@@ -97,12 +104,19 @@ class NextTokenView:
 
     def alt(self, step: int) -> str:
         """The takeaway of the bars."""
-        top, first = self.moments[step].best[0], self.moments[0]
+        top, first = self.moments[step].best[0], self.unedited
         now = f"{top.entry.label} has {probability(top.probability)}"
         if self.kind == "none":
             return f"Most likely next: {now}."
-        before = f"{first.best[0].entry.label} had {probability(first.unedited[0])}"
+        before = f"{first.entry.label} had {probability(first.probability)}"
         return f"With {self.change}, {now}; unedited {before}."
+
+
+def has_way(tokens: Tokens, edits: Sequence[Edit]) -> bool:
+    """Whether the last edit is followed on its whole way: a slide or fade that ends on it, in a text not too long."""
+    if not edits or edits[-1].operation not in ("slide", "scale") or len(tokens) > MOST_FOLLOWED:
+        return False
+    return 0 <= edits[-1].value <= 1
 
 
 def view(model: LanguageModel, unedited: NextToken, edits: Sequence[Edit]) -> NextTokenView:
@@ -112,7 +126,7 @@ def view(model: LanguageModel, unedited: NextToken, edits: Sequence[Edit]) -> Ne
     """
     plain, notes = unedited.distribution, list(unedited.tokens.notes)
     names, steps, nearest, at, kind = ["unedited"], [plain], [""], 0, "none"
-    if edits and edits[-1].operation in ("slide", "scale") and 0 <= edits[-1].value <= 1:
+    if has_way(unedited.tokens, edits):
         way = path(model, unedited, edits)
         steps = [way.at(k) for k in range(len(way.shares))]
         names = [_name(edits[-1], float(part)) for part in way.shares]
@@ -125,6 +139,10 @@ def view(model: LanguageModel, unedited: NextToken, edits: Sequence[Edit]) -> Ne
         last = next(row for row in done.rows if row.token.position == edits[-1].position)
         nearest = ["", "" if last.nearest is None else last.nearest.entry.label]
         notes += done.notes
+        if edits[-1].operation in ("slide", "scale") and len(unedited.tokens) > MOST_FOLLOWED:
+            notes.append(
+                f"The way of an edit is followed in texts of up to {MOST_FOLLOWED} tokens; here before and after."
+            )
     moments = tuple(
         _moment(model, plain, one, name, near) for one, name, near in zip(steps, names, nearest, strict=True)
     )
@@ -142,6 +160,7 @@ def view(model: LanguageModel, unedited: NextToken, edits: Sequence[Edit]) -> Ne
         change=change_words(unedited.tokens, edits),
         self_check=unedited.self_check,
         notes=tuple(notes),
+        first=candidates(model, plain, 1)[0],
     )
 
 
@@ -209,6 +228,7 @@ def restore(path: Path = STORED) -> NextTokenView:
     )
     lines = tuple(Line(one["label"], tuple(one["probabilities"])) for one in kept.pop("lines"))
     kept |= {name: tuple(kept[name]) for name in ("edits", "notes")}
+    kept["first"] = Candidate(**kept["first"] | {"entry": Entry(**_entry(kept["first"]["entry"]))})
     return NextTokenView(**kept, tokens=Tokens(**tokens), moments=moments, lines=lines)
 
 

@@ -14,7 +14,7 @@ from embedviz.figures import next_token as figures
 from embedviz.figures.style import sizes
 from embedviz.models.language_model import LanguageModel
 from embedviz.next_token import NextToken, next_token
-from embedviz.next_token_view import EXAMPLE, EXAMPLE_EDITS, NextTokenView, restore, view
+from embedviz.next_token_view import EXAMPLE, EXAMPLE_EDITS, NextTokenView, has_way, restore, view
 from embedviz.ui import edit_row, frame
 from embedviz.ui import next_token_parts as parts
 from embedviz.ui.address import Parameter, refuse, remember, switch
@@ -114,9 +114,9 @@ try:
         start = st.session_state["start_token"] and model.start_token_id is not None
         plain = read_plain(model, model.spec.name, text, start)
         edits = edit_row.edits()
-        named = tuple(written(edit) for edit in (*edits[:-1], *(replace(one, value=0) for one in edits[-1:])))
-        if edits and edits[-1].operation not in ("slide", "scale"):
-            named = tuple(written(edit) for edit in edits)
+        named = tuple(written(edit) for edit in edits)
+        if has_way(plain.tokens, edits):  # all places on the way are one view
+            named = (*named[:-1], "way", written(replace(edits[-1], value=0)))
         shown = read_view(model, model.spec.name, text, start, named, edits)
         if st.session_state["token"] >= len(shown.tokens):
             asked_for = st.session_state["token"] != EXAMPLE_EDITS[-1].position

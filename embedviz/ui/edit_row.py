@@ -94,7 +94,7 @@ def edit_row(token: Token) -> None:
         elif name in ("scale", "noise"):
             st.session_state["edit value"] = now.value if now else 1.0
             st.number_input(
-                "How much", key="edit value", step=0.1, format="%.2f", width=140, label_visibility="collapsed",
+                "How much", key="edit value", step=0.1, format="%.2f", width=115, label_visibility="collapsed",
                 on_change=partial(_take_value, token.position),
             )  # fmt: skip
         elif name == "paste":
@@ -103,11 +103,12 @@ def edit_row(token: Token) -> None:
         if name in ("noise", "shuffle"):
             st.session_state["edit seed"] = now.seed if now else 0
             st.number_input(
-                "Seed", 0, 9999, key="edit seed", width=120, label_visibility="collapsed",
+                "Seed", 0, 2**53 - 1, key="edit seed", width=110, label_visibility="collapsed",
                 on_change=partial(_take_seed, token.position),
             )  # fmt: skip
         if name:
             st.button("+ another edit", key="edit_more", on_click=_more, help="Keep this one, and edit more rows.")
+        if edits():
             st.button("Undo", key="edit_undo", on_click=undo)
 
 
@@ -162,7 +163,9 @@ def _take_target(position: int) -> None:
     # Inside a sentence a word has a space before it: ` Germany` is meant where there is such a token.
     if model is not None and f" {typed.strip()}" in entry_list(model.vocabulary).by_text:
         typed = f" {typed.strip()}"
-    if typed.strip():
+    if not typed.strip():
+        st.session_state[_FAILED] = "Name the token to put there; the last one is kept."
+    else:
         _change(position, replace(_last_at(position), target=typed))
 
 

@@ -165,11 +165,11 @@ class SentenceLine:
     """The sentence's place on a page without a scrubber, and on every page the place of waiting and of errors.
 
     Fixed height, so that nothing moves. While it holds something, a scrubber's own sentence gives way to it: open it
-    right under the scrubber. One a page.
+    right under the scrubber. name: tells a second one on the page from the first.
     """
 
-    def __init__(self) -> None:
-        self._place = st.empty()
+    def __init__(self, name: str = "") -> None:
+        self._place, self._key = st.empty(), f"sentence_line{name}"
         self._started = time.monotonic()
         self._slots: tuple[DeltaGenerator, DeltaGenerator] | None = None
         self._stop_offered = False
@@ -194,11 +194,11 @@ class SentenceLine:
         self.say(f"{count(done)} of {count(everything)} {things}, about {count(left)} s left")
         if passed >= SECONDS_TO_STOP and not self._stop_offered:
             self._stop_offered = True
-            self._open()[1].button("Stop", key="sentence_stop", on_click=_stop)
+            self._open()[1].button("Stop", key=f"stop_{self._key}", on_click=_stop)
 
     def _open(self) -> tuple[DeltaGenerator, DeltaGenerator]:
         if self._slots is None:
-            with self._place.container(key="sentence_line", horizontal=True, vertical_alignment="center"):
+            with self._place.container(key=self._key, horizontal=True, vertical_alignment="center"):
                 self._slots = (st.empty(), st.empty())
         return self._slots
 

@@ -32,7 +32,7 @@ from embedviz.two_prompts import changes, surprise
 from embedviz.ui import edit_row
 from embedviz.ui.address import Parameter
 from embedviz.ui.charts import chart, data_menu
-from embedviz.ui.parts import closed_part
+from embedviz.ui.parts import ON_ITS_WAY, closed_part
 from embedviz.walk import Walk, begin, go_on
 
 NAMES = ("masked", "scores", "sum", "sampling", "texts", "edits", "layers", "order")
@@ -86,6 +86,13 @@ def edited(model: LanguageModel, plain: NextToken) -> NextToken:
     return with_edits(model, plain, edit_row.edits())
 
 
+def why(model: LanguageModel | None) -> str:
+    """Why a part has nothing to compute with."""
+    if model is not None and not model.spec.next_token_head:
+        return f"{model.spec.title} has no next token. Choose a model that reads left to right."
+    return ON_ITS_WAY if model is None else "Type a sentence first."
+
+
 def masked_part(model: LanguageModel, text: str, size: Sizes) -> None:
     """What a model that reads both ways expects in a gap, if it has learnt to fill gaps."""
     with closed_part("Fill a gap instead", "masked", model) as open_now:
@@ -102,7 +109,7 @@ def masked_part(model: LanguageModel, text: str, size: Sizes) -> None:
 
 def scores_part(model: LanguageModel | None, plain: NextToken | None, size: Sizes) -> None:
     """The scores as a table, any token's rank, and whether vectors and ids give the same."""
-    with closed_part("All the scores", "scores", plain) as open_now:
+    with closed_part("All the scores", "scores", plain, why(model)) as open_now:
         if not open_now or model is None or plain is None:
             return
         now = edited(model, plain)
@@ -132,7 +139,7 @@ def scores_part(model: LanguageModel | None, plain: NextToken | None, size: Size
 
 def sum_part(model: LanguageModel | None, plain: NextToken | None, size: Sizes) -> None:
     """One score as the sum of products that it is."""
-    with closed_part("One score, added up", "sum", plain) as open_now:
+    with closed_part("One score, added up", "sum", plain, why(model)) as open_now:
         if not open_now or model is None or plain is None:
             return
         now = edited(model, plain)
@@ -152,7 +159,7 @@ def sum_part(model: LanguageModel | None, plain: NextToken | None, size: Sizes) 
 
 def sampling_part(model: LanguageModel | None, plain: NextToken | None, size: Sizes) -> None:
     """Choose a token by chance from stored scores; every choice can be taken back."""
-    with closed_part("Temperature and sampling", "sampling", plain) as open_now:
+    with closed_part("Temperature and sampling", "sampling", plain, why(model)) as open_now:
         if not open_now or model is None or plain is None:
             return
         now = edited(model, plain)
@@ -194,7 +201,7 @@ def sampling_part(model: LanguageModel | None, plain: NextToken | None, size: Si
 
 def two_texts_part(model: LanguageModel | None, plain: NextToken | None, size: Sizes) -> None:
     """Two texts: which next tokens gain and lose, and how much each token of each text surprises."""
-    with closed_part("Two texts", "texts", plain) as open_now:
+    with closed_part("Two texts", "texts", plain, why(model)) as open_now:
         if not open_now or model is None or plain is None:
             return
         st.text_input("Second text", key="second", persist_state="session")
@@ -219,7 +226,7 @@ def two_texts_part(model: LanguageModel | None, plain: NextToken | None, size: S
 
 def edits_part(model: LanguageModel | None, plain: NextToken | None) -> None:
     """Every edit in its order, with what it did."""
-    with closed_part("All edits", "edits", plain) as open_now:
+    with closed_part("All edits", "edits", plain, why(model)) as open_now:
         if not open_now or model is None or plain is None:
             return
         done = edit_row.edits()
@@ -250,7 +257,7 @@ def _cosine(value: float) -> str:
 
 def layers_part(model: LanguageModel | None, plain: NextToken | None, size: Sizes) -> None:
     """The last vector of each layer scored as if it were the last one."""
-    with closed_part("Layer by layer", "layers", plain) as open_now:
+    with closed_part("Layer by layer", "layers", plain, why(model)) as open_now:
         if not open_now or model is None or plain is None:
             return
         now = edited(model, plain)
@@ -266,7 +273,7 @@ def layers_part(model: LanguageModel | None, plain: NextToken | None, size: Size
 
 def position_part(model: LanguageModel | None, plain: NextToken | None, size: Sizes) -> None:
     """The same words in another order, and the same tokens counted as standing later."""
-    with closed_part("Order and position", "order", plain) as open_now:
+    with closed_part("Order and position", "order", plain, why(model)) as open_now:
         if not open_now or model is None or plain is None:
             return
         try:

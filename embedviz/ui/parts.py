@@ -42,8 +42,11 @@ def keep_open() -> None:
     st.session_state["open"] = st.session_state[_ASKED] = ",".join(st.session_state[_DRAWN])
 
 
+ON_ITS_WAY = "The model is on its way; this part needs it."
+
+
 @contextmanager
-def closed_part(title: str, name: str, needs: object = True) -> Iterator[bool]:
+def closed_part(title: str, name: str, needs: object = True, why: str = ON_ITS_WAY) -> Iterator[bool]:
     """Hold one part; gives whether it is to be computed: it is open, and what it `needs` is there (a model, not None).
 
     What a person must mend (EmbedvizError) is said inside it, as is that it failed; the rest of the page stays.
@@ -57,7 +60,7 @@ def closed_part(title: str, name: str, needs: object = True) -> Iterator[bool]:
         if box.open:
             st.session_state.setdefault(_DRAWN, []).append(name)
         if box.open and needs is None:
-            st.markdown("The model is on its way; this part needs it.")
+            st.markdown(markdown_text(why))
         try:
             yield bool(box.open) and needs is not None
         except EmbedvizError as error:

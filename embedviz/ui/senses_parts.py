@@ -180,7 +180,7 @@ def wait_for_picture(job: Job[AlignedProjection]) -> None:
     def line() -> None:
         if job.done or (job.so_far is not None) != partly:
             st.rerun()
-        frame.SentenceLine().say(job.waiting.sentence)
+        frame.SentenceLine("_picture").say(job.waiting.sentence)
 
     line()
 
@@ -443,7 +443,7 @@ def two_models_part(model: LanguageModel | None, asked: Occurrences, size: Sizes
         if other is None or isinstance(other, Loading):
             _wait_for(st.session_state["beside"])
             return
-        line = frame.SentenceLine()
+        line = frame.SentenceLine("_beside")
         pooling, start_token = reading(other)
         uses = senses_work.read(other, asked.occurrences, line, pooling=pooling, start_token=start_token)
         places = senses_work.pca_picture(uses.key, 2, uses)

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from conftest import ROOT
+from embedviz import next_token_view
 from embedviz.edits import read_edit
 from embedviz.models.language_model import load
 from embedviz.next_token import next_token
@@ -170,3 +171,28 @@ def test_a_tokens_rank_is_found(opened: Opened) -> None:
         load("tiny-gpt2").vocabulary.tokenise(" the").ids[0]
     )
     assert f"rank {rank:,}" in said(page)
+
+
+def test_values_beyond_the_way_are_not_shown_as_its_end(opened: Opened) -> None:
+    within, model = opened(text="The river bank", edits="1:scale=0.5"), load("tiny-gpt2")
+    assert view(within).kind == "way"
+    for edit in ("1:scale=2.0", '1:slide=" the"@1.5'):
+        page = opened(text="The river bank", edits=edit)
+        now = next_token(model, "The river bank", edits=[read_edit(edit)]).distribution
+        assert view(page).kind == "two"
+        assert view(page).moments[1].best[0].probability == pytest.approx(float(now.probabilities.max()), rel=1e-4)
+    assert "break the sum" in said(opened(text="The river bank", edits="1:scale=1e30"), "error")
+
+
+def test_unedited_means_without_any_edit(opened: Opened) -> None:
+    page = opened(text="The river bank", edits="0:zero\n1:scale=0.5")
+    plain = next_token(load("tiny-gpt2"), "The river bank").distribution
+    assert view(page).unedited.entry.id == int(plain.order(1)[0])
+    assert f"Unedited: {view(page).unedited.entry.label} " in view(page).sentence(3)
+
+
+def test_a_long_text_is_not_followed_in_21_steps(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(next_token_view, "MOST_FOLLOWED", 8)
+    page = opened(text="The river bank the bank the bank", edits="1:scale=0.5")
+    assert len(view(page).tokens) > 8 and view(page).kind == "two"
+    assert "texts of up to 8 tokens" in said(page, "warning")
