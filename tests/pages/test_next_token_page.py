@@ -192,7 +192,7 @@ def test_unedited_means_without_any_edit(opened: Opened) -> None:
 
 
 def test_a_long_text_is_not_followed_in_21_steps(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(next_token_view, "MOST_FOLLOWED", 8)
+    monkeypatch.setattr(next_token_view, "MOST_FOLLOWED", 5)
     page = opened(text="The river bank the bank the bank", edits="1:scale=0.5")
-    assert len(view(page).tokens) > 8 and view(page).kind == "two"
-    assert "texts of up to 8 tokens" in said(page, "warning")
+    assert len(view(page).tokens) > 5 and view(page).kind == "two"
+    assert "texts of up to 5 tokens" in said(page, "warning")
