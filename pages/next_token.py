@@ -82,6 +82,9 @@ page = frame.page(
 # The example's edit is of the example's text; another page may have left another text.
 if st.session_state["text"] != EXAMPLE and st.session_state["edits"] == OPENING_EDITS:
     st.session_state["edits"] = edit_row.NONE
+# A link that names no token means the one it edits.
+if "next view" not in st.session_state and "token" not in st.query_params and edit_row.edits():
+    st.session_state["token"] = edit_row.edits()[-1].position
 size = sizes(page.projector)
 with page.controls():
     st.text_input(

@@ -59,7 +59,7 @@ def scores(
         list[str] | None,
         typer.Option(
             help='Change a row first, as POSITION:OPERATION: 3:scale=0.5, 3:swap=" money", 3:slide=" money"@0.25, '
-            "3:noise=0.1@SEED, 3:zero, 3:mean, 3:shuffle@SEED. Can be given several times."
+            "3:noise=0.1@SEED, 3:zero, 3:mean, 3:shuffle@SEED, 3:paste=NUMBERS. Can be given several times."
         ),
     ] = None,
     as_json: Json = False,
