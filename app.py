@@ -187,5 +187,4 @@ data_menu(
         top=len(thread.next),
     ),
 )
-if not page.write_address():
-    st.markdown("Too much for a link. Save it as a file.")
+page.write_address()

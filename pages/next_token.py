@@ -206,5 +206,4 @@ data_menu(
     None if model is None or plain is None
     else partial(snippets.edits_code, model, plain.tokens, edit_row.edits(), top=most),
 )  # fmt: skip
-if not page.write_address():
-    st.markdown("Too much for a link. Save it as a file.")
+page.write_address()

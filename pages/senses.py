@@ -184,8 +184,7 @@ data_menu(
     },
     several=True,
 )  # fmt: skip
-if not page.write_address():
-    st.markdown("Too much for a link. Save it as a file.")
+page.write_address()
 
 shared().start()
 known = st.session_state.setdefault("senses clues", {})

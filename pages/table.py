@@ -157,5 +157,4 @@ data_menu(
     drawn,
     None if model is None else partial(parts.code_of, model, shown),
 )
-if not page.write_address():
-    st.markdown("Too much for a link. Save it as a file.")
+page.write_address()

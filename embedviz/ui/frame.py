@@ -15,6 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from embedviz.numbers import count
 from embedviz.safe_text import markdown_message, markdown_text
 from embedviz.ui import address, parts
+from embedviz.ui.copy_link import copy_link
 
 _CSS = Path(__file__).with_name("frame.css")
 NOTES_AT_ONCE = 2
@@ -82,10 +83,13 @@ class Frame:
         if not self.projector:
             st.space("stretch")
 
-    def write_address(self) -> bool:
-        """Write the page's values into the address, at its end; False where one is too long for a link."""
+    def write_address(self) -> None:
+        """Write the page's values into the address, at its end, and offer it as a link where it is not too long."""
         parts.keep_open()
-        return address.write(self.parameters)
+        if address.write(self.parameters):
+            copy_link()
+        else:
+            st.markdown("Too much for a link. Save it as a file.")
 
 
 def page(label: str, parameters: Sequence[address.Parameter] = (), names_of_parts: Sequence[str] = ()) -> Frame:

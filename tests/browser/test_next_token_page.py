@@ -71,13 +71,33 @@ def test_parts_open_with_the_bundled_models_numbers(page: Page, app_server: str,
     assert complaints == []
 
 
+def test_a_copied_link_opens_the_same_view(page: Page, app_server: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{app_server}/next_token")
+    ready(page)
+    slider = page.get_by_role("slider", name=WAY)
+    slider.focus()
+    page.keyboard.press("End")
+    expect(page).to_have_url(re.compile("edits="), timeout=10_000)
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_text("Link copied. It opens this view, on this machine only.")).to_be_visible()
+    page.goto(str(page.evaluate("navigator.clipboard.readText()")))
+    ready(page)
+    expect(page.get_by_text("Most likely next: ␣Berlin .796.")).to_be_visible(timeout=30_000)
+
+
 @pytest.mark.parametrize(("scheme", "query"), [("light", ""), ("dark", ""), ("light", "?projector=true")])
 def test_axe_finds_nothing_serious_of_ours(page: Page, app_server: str, scheme: str, query: str) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.goto(f"{app_server}/next_token{query}")
     ready(page)
-    for title in ("All the scores", "One score, added up", "Temperature and sampling"):
+    for title, words in (
+        ("All the scores", "Same scores from vectors as from ids"),
+        ("One score, added up", "products make"),
+        ("Temperature and sampling", "tokens can be drawn"),
+    ):
         page.locator("summary", has_text=title).click()
-        page.wait_for_timeout(1500)
+        expect(page.get_by_text(words)).to_be_visible(timeout=60_000)
+    page.wait_for_timeout(1500)
     picture(page, f"next-token-{scheme}{'-projector' if query else ''}")
     assert not serious(page)

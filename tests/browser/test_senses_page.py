@@ -150,8 +150,14 @@ def test_axe_finds_nothing_serious_of_ours(page: Page, app_server: str, scheme: 
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.goto(f"{app_server}/senses{query}")
     ready(page)
-    for title in ("Guess a new sentence", "Which words moved it", "Every pair", "Can you trust this picture?"):
+    for title, words in (
+        ("Guess a new sentence", "A new sentence with bank in it"),
+        ("Which words moved it", "this model has not read them yet"),
+        ("Every pair", "At layer 9: same sense"),
+        ("Can you trust this picture?", "Only distances within one layer mean anything"),
+    ):
         open_part(page, title)
-        page.wait_for_timeout(1500)
+        expect(page.get_by_text(words)).to_be_visible(timeout=60_000)
+    page.wait_for_timeout(1500)
     picture(page, f"senses-{scheme}{'-projector' if query else ''}")
     assert not serious(page)
