@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from embedviz.analogy import Analogy
 from embedviz.axes import Placement
 from embedviz.comparison import Metric
+from embedviz.contextual import Pooling
 from embedviz.edits import Edit
 from embedviz.meaning import Meaning, one_token
 from embedviz.models.catalog import Hub, ModelSpec
@@ -131,7 +132,7 @@ for sentence, begin, end, sense in uses:
     with torch.inference_mode():
         states = model(input_ids=ids, output_hidden_states=True).hidden_states
     states = (model.get_input_embeddings()(ids), *states[1:])  # layer 0 is the table row, without a position
-    vectors.append(states[layer][0, [k + len(added) for k in places]].mean(0))  # the mean of the word's pieces
+    vectors.append(states[layer][0, [k + len(added) for k in places]]{pooled} of the word's pieces
     senses.append(sense)
 
 units = torch.nn.functional.normalize(torch.stack(vectors), dim=-1)
@@ -200,12 +201,22 @@ def map_code(model: str) -> str:
     return _MAP.format(model=model)
 
 
-def senses_code(spec: ModelSpec, occurrences: Sequence[Occurrence], layer: int, *, start_token: bool = True) -> str:
+_POOLED = {"mean": ".mean(0))  # the mean", "first": "[0])  # the first", "last": "[-1])  # the last"}
+
+
+def senses_code(
+    spec: ModelSpec,
+    occurrences: Sequence[Occurrence],
+    layer: int,
+    *,
+    start_token: bool = True,
+    pooling: Pooling = "mean",
+) -> str:
     """Code for how alike the uses of a word are at one layer, within a sense and between senses."""
     uses = ",\n".join(f"    {(one.sentence, one.start, one.end, one.sense)!r}" for one in occurrences)
     start = f"[tokenizer.convert_tokens_to_ids({spec.start_token!r})]" if start_token and spec.start_token else "[]"
     return "\n".join([_opening(spec), f"uses = [  # sentence, start and end of the word, sense\n{uses},\n]",
-                      _USES.format(layer=layer, start=start)])  # fmt: skip
+                      _USES.format(layer=layer, start=start, pooled=_POOLED[pooling])])  # fmt: skip
 
 
 def thread_code(spec: ModelSpec, tokens: Tokens, *, rows: int, dimensions: int, top: int) -> str:

@@ -178,7 +178,10 @@ data_menu(
     "senses",
     {"uses": lambda: senses_export.uses_table(shown, layer), "layers": lambda: senses_export.layers_table(shown)},
     drawn,
-    lambda: senses_code(spec, shown.occurrences, layer),
+    partial(
+        senses_code, spec, shown.occurrences, layer,
+        start_token=uses is None or uses.found.start_token, pooling="mean" if uses is None else uses.found.pooling,
+    ),
     files={} if uses is None else {
         ending: partial(senses_export.vectors_file, uses.found, ending) for ending in ("npz", "parquet")
     },

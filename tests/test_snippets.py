@@ -15,7 +15,7 @@ from embedviz.analogy import analogy
 from embedviz.axes import axis, place
 from embedviz.comparison import METRICS, compare
 from embedviz.concepts import concepts
-from embedviz.contextual import contextual_vectors
+from embedviz.contextual import POOLINGS, Pooling, contextual_vectors
 from embedviz.coordinates import probe
 from embedviz.gallery import gallery
 from embedviz.id_order import id_order
@@ -124,3 +124,17 @@ def test_senses(tiny: Tiny, architecture: str) -> None:
             f"same sense {found.similarity.within[layer]:.3f}",
             f"other sense {found.similarity.between[layer]:.3f}",
         ]
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_senses_read_otherwise(tiny: Tiny, pooling: Pooling) -> None:
+    model = tiny("llama")
+    uses = (Occurrence("The unbelievable river", 4, 16, "a"), Occurrence("An unbelievable bank", 3, 15, "a"))
+    uses += (Occurrence("unbelievable money", 0, 12, "b"),)
+    vectors = contextual_vectors(model, uses, pooling=pooling, start_token=False).vectors
+    found = by_layer(vectors, [one.sense for one in uses]).similarity
+    assert printed(senses_code(model.spec, uses, 2, start_token=False, pooling=pooling)) == [
+        f"same sense {found.within[2]:.3f}",
+        f"other sense {found.between[2]:.3f}",
+    ]

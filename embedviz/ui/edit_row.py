@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -49,8 +50,9 @@ def edits() -> tuple[Edit, ...]:
     return () if kept == NONE else tuple(read_edit(line) for line in kept.split("\n"))
 
 
-def keep(all_edits: tuple[Edit, ...]) -> None:
-    """Show these edits from the next run on."""
+def keep(all_edits: tuple[Edit, ...], kept: int = 0) -> None:
+    """Show these edits from the next run on. kept: how many of them the next one comes after."""
+    st.session_state["edit kept"] = min(kept, len(all_edits))
     st.session_state["edits"] = "\n".join(written(edit) for edit in all_edits) or NONE
     st.session_state.pop(_FAILED, None)
     forget_notes()
@@ -58,7 +60,7 @@ def keep(all_edits: tuple[Edit, ...]) -> None:
 
 def undo() -> None:
     """Take the last edit back."""
-    keep(edits()[:-1])
+    keep(edits()[:-1], _kept())
 
 
 def reset() -> None:
@@ -121,22 +123,31 @@ def _more() -> None:
     st.session_state["edit kept"] = len(edits())
 
 
+def _kept() -> int:
+    return int(st.session_state.get("edit kept", 0))
+
+
 def _put(edit: Edit) -> None:
     """Put an edit in the place of the last one, or after those that were kept."""
-    done = edits()
-    kept = min(st.session_state.get("edit kept", 0), len(done))
-    keep((*done[:kept], edit))
+    keep((*edits()[: _kept()], edit), _kept())
 
 
 def _choose(position: int) -> None:
     name = st.session_state["edit operation"]
     if not name:
-        return undo()
+        return _take_out(position)
     last = edits()[-1] if edits() else None
     target = last.target if last and last.target else " Germany"
     if name == "paste":
         return _paste_first(position)
     return _put(Edit(position, name, FIRST.get(name, 1.0), target if name in ("slide", "swap") else ""))
+
+
+def _take_out(position: int) -> None:
+    """Take back the last edit of one token, and no other."""
+    place = _place(position)
+    done = edits()
+    keep((*done[:place], *done[place + 1 :]), _kept() - (place < _kept()))
 
 
 def _paste_first(position: int) -> None:
@@ -146,15 +157,16 @@ def _paste_first(position: int) -> None:
         _put(Edit(position, "paste", values=tuple(float(f"{value:.4g}") for value in row)))
 
 
-def _last_at(position: int) -> Edit:
-    return next(edit for edit in reversed(edits()) if edit.position == position)
+def _place(position: int) -> int:
+    """Where the last edit of one token stands among all."""
+    return max(k for k, edit in enumerate(edits()) if edit.position == position)
 
 
-def _change(position: int, new: Edit) -> None:
-    done = list(edits())
-    place = max(k for k, edit in enumerate(done) if edit.position == position)
-    done[place] = new
-    keep(tuple(done))
+def _change(position: int, **new: Any) -> None:
+    """Change the last edit of one token."""
+    done, place = list(edits()), _place(position)
+    done[place] = replace(done[place], **new)
+    keep(tuple(done), _kept())
 
 
 def _take_target(position: int) -> None:
@@ -166,20 +178,19 @@ def _take_target(position: int) -> None:
     if not typed.strip():
         st.session_state[_FAILED] = "Name the token to put there; the last one is kept."
     else:
-        _change(position, replace(_last_at(position), target=typed))
+        _change(position, target=typed)
 
 
 def _take_value(position: int) -> None:
-    _change(position, replace(_last_at(position), value=float(st.session_state["edit value"])))
+    _change(position, value=float(st.session_state["edit value"]))
 
 
 def _take_seed(position: int) -> None:
-    _change(position, replace(_last_at(position), seed=int(st.session_state["edit seed"])))
+    _change(position, seed=int(st.session_state["edit seed"]))
 
 
 def _take_numbers(position: int) -> None:
     try:
-        values = tuple(read_numbers(st.session_state["edit text"]))
-        _change(position, replace(_last_at(position), values=values))
+        _change(position, values=read_numbers(st.session_state["edit text"]))
     except EmbedvizError as error:
         st.session_state[_FAILED] = str(error)

@@ -114,12 +114,14 @@ def scores_part(model: LanguageModel | None, plain: NextToken | None, size: Size
             return
         now = edited(model, plain)
         best = candidates(model, now.distribution, LISTED)
+        checked = (model.spec.name, plain.tokens.ids)
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             st.text_input("Rank of a token", key="next_find", placeholder="␣money", width=240)
             if st.button("Check vectors against ids", key="next_check"):
-                st.session_state["next checked"] = next_token(
+                again = next_token(
                     model, plain.tokens.text, start_token=plain.tokens.start_token, limit=len(plain.tokens), check=True
-                ).self_check
+                )
+                st.session_state["next checked"] = (checked, again.self_check)
         if asked := st.session_state["next_find"].replace("␣", " "):
             try:
                 one = find(model, now.distribution, asked)
@@ -129,7 +131,8 @@ def scores_part(model: LanguageModel | None, plain: NextToken | None, size: Size
                 st.markdown(markdown_message(str(error)))
         listed = next_token_export.candidates_table(best)
         st.dataframe(listed, hide_index=True, key="next_all", alt="The most likely next tokens with their scores.")
-        difference = st.session_state.get("next checked", now.self_check)
+        of, found = st.session_state.get("next checked", (None, 0.0))
+        difference = found if of == checked else now.self_check
         same = "to the bit" if difference == 0 else f"difference {difference:.2g}"
         st.markdown(
             markdown_text(f"{others_sentence(now.distribution, best)} Same scores from vectors as from ids: {same}.")

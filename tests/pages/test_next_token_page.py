@@ -196,3 +196,27 @@ def test_a_long_text_is_not_followed_in_21_steps(opened: Opened, monkeypatch: py
     page = opened(text="The river bank the bank the bank", edits="1:scale=0.5")
     assert len(view(page).tokens) > 5 and view(page).kind == "two"
     assert "texts of up to 5 tokens" in said(page, "warning")
+
+
+def test_a_new_text_forgets_which_edits_were_kept(opened: Opened) -> None:
+    page = opened(text="The river bank", edits="1:zero", token="1")
+    page.button(key="edit_more").click().run()
+    type_into(page, "text", "The bank of the river")
+    for name in ("zero", "mean"):
+        page.selectbox(key="edit operation").set_value(name).run()
+    assert view(page).edits == ("1:mean",)
+
+
+def test_choosing_no_edit_takes_back_that_tokens_own(opened: Opened) -> None:
+    page = opened(text="The river bank", edits="1:zero\n2:mean", token="1")
+    page.selectbox(key="edit operation").set_value("").run()
+    assert view(page).edits == ("2:mean",)
+
+
+def test_a_check_is_shown_for_the_text_it_was_made_for_alone(opened: Opened) -> None:
+    page = opened(text="The river bank", edits="none", open="scores")
+    page.session_state["next checked"] = (("tiny-gpt2", (1, 2)), 0.5)
+    page.run()
+    assert "difference 0.5" not in said(page)
+    page.button(key="next_check").click().run()
+    assert "as from ids: to the bit" in said(page)
