@@ -15,7 +15,7 @@ from embedviz.safe_text import markdown_text
 from embedviz.snippets import thread_code
 from embedviz.thread import EXAMPLE, Thread, restore, row_sentence, steps, trace
 from embedviz.ui import frame
-from embedviz.ui.address import Parameter, forget_notes, refuse, remember
+from embedviz.ui.address import Parameter, forget_notes, refuse, remember, whole_number
 from embedviz.ui.charts import chart, data_menu
 from embedviz.ui.model_picker import model_in_memory, model_parameter, pick_model, wait_for_model
 from embedviz.ui.scrubber import Moment, scrubber
@@ -31,23 +31,9 @@ MOST_TOKENS = 512
 OPENING_STEP = 3
 
 
-def read_step(value: str) -> int:
-    """A step from 1 to 8."""
-    if not 1 <= int(value) <= 8:
-        raise ValueError(value)
-    return int(value)
-
-
-def read_token(value: str) -> int:
-    """A token's position, from 0."""
-    if not 0 <= int(value) < MOST_TOKENS:
-        raise ValueError(value)
-    return int(value)
-
-
 TEXT = Parameter("text", EXAMPLE)
-STEP = Parameter("step", OPENING_STEP, read_step)
-TOKEN = Parameter("token", 0, read_token)
+STEP = Parameter("step", OPENING_STEP, whole_number(1, 8))
+TOKEN = Parameter("token", 0, whole_number(0, MOST_TOKENS - 1))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

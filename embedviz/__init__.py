@@ -25,6 +25,6 @@ __all__ = ["BadInput", "EmbedvizError", "ModelUnavailable", "UnknownModel", "loa
 def load(name: str = "smollm2-135m") -> LanguageModel:
     """Load a model by its name in the catalog or its folder; the first time on a machine this prepares it."""
     # torch and transformers take seconds to import, so importing embedviz itself does not wait for them.
-    from embedviz.models import language_model
+    from embedviz.models.load import load as load_model
 
-    return language_model.load(name)
+    return load_model(name)

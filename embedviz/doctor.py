@@ -155,7 +155,7 @@ def _first_result(spec: ModelSpec) -> Check:
     os.environ["HF_HUB_OFFLINE"] = "1"
     started = time.perf_counter()
     try:
-        from embedviz.models.language_model import load
+        from embedviz.models.load import load
         from embedviz.next_token import candidates, next_token
 
         model = load(spec.name if spec in catalog.offered() else str(prepare.ready(spec).folder))  # type: ignore[union-attr]

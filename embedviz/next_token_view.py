@@ -239,7 +239,7 @@ def _entry(kept: dict[str, Any]) -> dict[str, Any]:
 
 def store_example() -> None:
     """Write the built-in example anew, from the bundled model (`python -m embedviz.next_token_view`)."""
-    from embedviz.models.language_model import load
+    from embedviz.models.load import load
     from embedviz.next_token import next_token
 
     model = load("smollm2-135m")

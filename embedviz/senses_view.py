@@ -263,7 +263,7 @@ def clue_words(
 def store_example() -> None:
     """Write the built-in example anew, from the bundled model (`python -m embedviz.senses_view`)."""
     from embedviz.gallery import gallery
-    from embedviz.models.language_model import load
+    from embedviz.models.load import load
     from embedviz.projection.aligned import aligned_pca
 
     model = load("smollm2-135m")

@@ -291,7 +291,7 @@ def restore(path: Path = STORED) -> TableView:
 
 def store_example() -> None:
     """Write the built-in example anew, from the bundled model (`python -m embedviz.table_view`)."""
-    from embedviz.models.language_model import load
+    from embedviz.models.load import load
 
     save(view(load("smollm2-135m"), EXAMPLE), STORED)
 

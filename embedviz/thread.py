@@ -243,7 +243,7 @@ def restore(path: Path = STORED) -> Thread:
 
 def store_example() -> None:
     """Write the built-in example anew, from the bundled model (`python -m embedviz.thread`)."""
-    from embedviz.models.language_model import load
+    from embedviz.models.load import load
 
     save(trace(load("smollm2-135m"), EXAMPLE), STORED)
 

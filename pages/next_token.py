@@ -17,7 +17,7 @@ from embedviz.next_token import NextToken, next_token
 from embedviz.next_token_view import EXAMPLE, EXAMPLE_EDITS, NextTokenView, has_way, restore, view
 from embedviz.ui import edit_row, frame
 from embedviz.ui import next_token_parts as parts
-from embedviz.ui.address import Parameter, refuse, remember, switch
+from embedviz.ui.address import Parameter, refuse, remember, switch, whole_number
 from embedviz.ui.charts import chart, data_menu
 from embedviz.ui.model_picker import model_in_memory, model_parameter, pick_model, wait_for_model
 from embedviz.ui.scrubber import Moment, scrubber
@@ -31,13 +31,6 @@ PRESETS = {
     "river to national": ("The river bank", (Edit(1, "slide", 0.5, " national"),)),
     "fade France out": (EXAMPLE, (Edit(3, "scale", 0.5),)),
 }
-
-
-def read_position(value: str) -> int:
-    """A token's position, from 0."""
-    if not 0 <= int(value) < MOST_TOKENS:
-        raise ValueError(value)
-    return int(value)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -73,7 +66,7 @@ page = frame.page(
         model_parameter(),
         Parameter("text", EXAMPLE),
         edit_row.parameter(OPENING_EDITS),
-        Parameter("token", EXAMPLE_EDITS[-1].position, read_position),
+        Parameter("token", EXAMPLE_EDITS[-1].position, whole_number(0, MOST_TOKENS - 1)),
         switch("start_token", False),
         *parts.PARAMETERS,
     ],

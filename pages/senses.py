@@ -19,28 +19,28 @@ from embedviz.occurrences import Occurrences
 from embedviz.projection.umap_client import shared
 from embedviz.senses_view import MOST_CLUES, SensesView, clue_words, view
 from embedviz.snippets import senses_code
-from embedviz.ui import frame, senses_input, senses_work
+from embedviz.ui import frame, senses_input, senses_picture, senses_work
 from embedviz.ui import senses_parts as parts
-from embedviz.ui.address import Parameter, refuse, remember
+from embedviz.ui.address import Parameter, refuse, remember, whole_number
 from embedviz.ui.charts import chart, chosen_lines, data_menu
 from embedviz.ui.model_picker import model_in_memory, model_parameter, pick_model, wait_for_model
 from embedviz.ui.scrubber import Moment, scrubber
+from embedviz.ui.two_models_part import two_models_part
 
 PROJECTOR_LINE = 110
 # The pair gives so much room to the title of the first part, in pixels, so that the page is seen to go on.
 ROOM_BELOW = 16
 
 
-def read_layer(value: str) -> int:
-    """A layer, from 0."""
-    if not 0 <= int(value) < 1000:
-        raise ValueError(value)
-    return int(value)
-
-
 page = frame.page(
     "Senses",
-    [model_parameter(), *senses_input.PARAMETERS, Parameter("layer", -1, read_layer), *parts.PARAMETERS],
+    [
+        model_parameter(),
+        *senses_input.PARAMETERS,
+        Parameter("layer", -1, whole_number(0, 999)),
+        *senses_picture.PARAMETERS,
+        *parts.PARAMETERS,
+    ],
     parts.NAMES,
 )
 senses_input.tidy_word()
@@ -85,11 +85,13 @@ with slider:
 try:
     model = model_in_memory()
     if model is not None and asked.occurrences:
-        pooling, start_token = parts.reading(model)
+        pooling, start_token = senses_picture.reading(model)
         uses = senses_work.read(model, asked.occurrences, line, pooling=pooling, start_token=start_token)
         found = uses.found
         looked_at = st.session_state["layer"] if st.session_state["layer"] >= 0 else uses.start
-        projection, said, job = senses_work.picture(uses, *parts.picture_choice(), layer=min(looked_at, uses.last))
+        projection, said, job = senses_work.picture(
+            uses, *senses_picture.picture_choice(), layer=min(looked_at, uses.last)
+        )
         clues = st.session_state.get("senses clues", {}).get(uses.key, senses_work.stored_clues(uses))
         shown = view(model, asked.word, found, uses.measures, projection, uses.random, clues)
         notes += [
@@ -100,7 +102,7 @@ try:
                 vectors=found.vectors,
             )
         ]  # fmt: skip
-        notes += [*model.notes, *found.notes, *([said] if said else []), *parts.piece_notes(shown, found)]
+        notes += [*model.notes, *found.notes, *([said] if said else []), *senses_picture.piece_notes(shown, found)]
         notes += [f"Line {count(one.line)}: {one.reason}" for one in found.skipped[:3]]
         if not found.complete:
             notes.append(f"Stopped. {count(len(found.occurrences))} of {count(found.asked)} sentences are shown.")
@@ -109,25 +111,25 @@ try:
             st.session_state["layer"] = -1
         st.session_state["layer"] = min(st.session_state["layer"], len(shown.layers) - 1)
         st.session_state["senses view"] = shown
-        guess, extra, more = parts.new_points(model, uses, asked.word, projection)
+        guess, extra, more = senses_picture.new_points(model, uses, asked.word, projection)
         notes += more
 except EmbedvizError as error:
     failure = str(error)
 with notes_place:
     notes = list(dict.fromkeys(notes))
-    parts.show_notes(notes)
+    senses_picture.show_notes(notes)
 
 last = len(shown.layers) - 1
 layer = min(st.session_state["layer"] if st.session_state["layer"] >= 0 else shown.opening_layer, last)
 # Each note takes a line from the pair, so that the sentence stays on the first screen.
 pair = replace(size, pair=size.pair - ROOM_BELOW - frame.NOTE_HEIGHT * min(len(notes), frame.NOTES_AT_ONCE))
 # The figures open where this view was first asked for, and stay the same while the slider moves: nothing is drawn anew.
-drawn_at = parts.opening(shown, layer)
+drawn_at = senses_picture.opening(shown, layer)
 title = f"{count(len(shown.occurrences))} uses of {shown.word} (shown: the last ones)" if failure or hint else ""
 figure_of = shown.with_shuffled_senses() if st.session_state["shuffled"] and uses is not None else shown
 ringed = [place for place in chosen_lines("senses", "uses") if place < len(shown.occurrences)][:2]
 drawn = {
-    "picture": parts.draw_picture(figure_of, pair, drawn_at, title, ringed, extra, guess),
+    "picture": senses_picture.draw_picture(figure_of, pair, drawn_at, title, ringed, extra, guess),
     "curve": figures.curve(shown, pair, at=drawn_at),
 }
 with left:
@@ -148,7 +150,7 @@ with place:
         figures=["senses_picture", "senses_curve"],
         on_rest=lambda place: remember("layer", place),
         ticks=[(0, "0 table row"), *((k, str(k)) for k in range(step, last - step + 1, step)), (last, str(last))],
-        redraw=parts.in_space(),
+        redraw=senses_picture.in_space(),
         rerun=parts.any_follows_the_layer(),
         projector=page.projector,
     )
@@ -160,7 +162,7 @@ with slider:
     elif hint:
         line.say(hint)
     elif job is not None:
-        parts.wait_for_picture(job)
+        senses_picture.wait_for_picture(job)
     else:
         st.empty()  # the line of those who waited goes at once
 
@@ -171,8 +173,8 @@ parts.matrix_part(uses, size, layer, page.projector)
 parts.accuracy_part(model, uses, size, layer, asked.word)
 parts.context_part(model, uses, size)
 parts.rows_part(model, uses, layer)
-parts.picture_part(uses, shown, layer)
-parts.two_models_part(model, asked, size, projector=page.projector)
+senses_picture.picture_part(uses, shown, layer)
+two_models_part(model, asked, size, projector=page.projector)
 spec = catalog.find(shown.model)
 data_menu(
     "senses",

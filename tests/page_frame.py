@@ -5,11 +5,25 @@ from __future__ import annotations
 import base64
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from streamlit.testing.v1 import AppTest
+
+from tiny_models import save
+
+
+def offered(factory: pytest.TempPathFactory, *names: str) -> Iterator[dict[str, str]]:
+    """Names, as the app's list gives them, of tiny models; the first is the default."""
+    folders = {name: save(name, factory.mktemp("models") / f"tiny-{name}") for name in names}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EMBEDVIZ_CACHE", str(factory.mktemp("cache")))
+        patch.setenv("EMBEDVIZ_MODELS", ":".join(map(str, folders.values())))
+        patch.setenv("EMBEDVIZ_MODEL", f"tiny-{names[0]}")
+        yield {name: folder.name for name, folder in folders.items()}
 
 
 def open_page(script: Path, **values: str) -> AppTest:

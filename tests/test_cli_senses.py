@@ -18,7 +18,8 @@ from embedviz.contextual import contextual_vectors, random_pairs
 from embedviz.errors import BadInput
 from embedviz.gallery import gallery
 from embedviz.models.catalog import find
-from embedviz.models.language_model import LanguageModel, load
+from embedviz.models.language_model import LanguageModel
+from embedviz.models.load import load
 from embedviz.models.prepare import prepare
 from embedviz.nearest_sense import on_second_set
 from embedviz.occurrence_files import read_file

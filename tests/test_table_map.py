@@ -22,7 +22,7 @@ from embedviz.figures.labels import place_labels
 from embedviz.figures.style import DESK, PROJECTOR, SHADES, for_file
 from embedviz.figures.table_map import alt
 from embedviz.figures.table_map import table_map as draw
-from embedviz.models.language_model import load
+from embedviz.models.load import load
 from embedviz.projection.job import Stopped
 from embedviz.projection.umap_client import UmapWorker
 from embedviz.table_map import TableMap, View, close_view, in_view, leave, make, stored, well_known, whole_view

@@ -22,10 +22,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of lines 
 
 def loaded(name: str | None) -> Any:
     """The model of that name or folder, the default one for None; prepared first where need be."""
-    from embedviz.models import language_model
     from embedviz.models.catalog import default
+    from embedviz.models.load import load
 
-    return language_model.load(default().name if name is None else name, Progress())
+    return load(default().name if name is None else name, Progress())
 
 
 class Progress:

@@ -52,6 +52,17 @@ def choice(*allowed: str) -> Callable[[str], str]:
     return read
 
 
+def whole_number(least: int, most: int) -> Callable[[str], int]:
+    """A reader for a whole number within bounds, both included."""
+
+    def read(value: str) -> int:
+        if not least <= int(value) <= most:
+            raise ValueError(value)
+        return int(value)
+
+    return read
+
+
 def switch(name: str, default: bool) -> Parameter:
     """A value that is on or off, `true` or `false` in the address."""
     read = choice("true", "false")

@@ -1,188 +1,47 @@
-"""The senses page's deeper parts, in the order of the page, and the choices that change its picture."""
+"""The senses page's deeper parts that measure, in the order of the page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import cast
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
-from numpy.typing import NDArray
 
 from embedviz import senses_export
-from embedviz.axes import read_words
 from embedviz.comparison import compare
 from embedviz.context_measures import (
     explainable_variance,
     self_similarity,
-    shuffled,
-    silhouette,
     similarity_matrix,
 )
-from embedviz.contextual import POOLINGS, ContextualVectors, Pooling, contextual_vectors, random_words
-from embedviz.errors import EmbedvizError
+from embedviz.contextual import contextual_vectors, random_words
 from embedviz.export import neighbour_table
-from embedviz.figures import senses as figures
 from embedviz.figures import senses_parts as more_figures
 from embedviz.figures.style import Sizes
-from embedviz.models import catalog
 from embedviz.models.language_model import LanguageModel
 from embedviz.nearest_sense import on_second_set, what_moved
 from embedviz.neighbours import nearest
-from embedviz.numbers import count, decimal, share
+from embedviz.numbers import count, decimal
 from embedviz.occlusion import without_each_word
-from embedviz.occurrences import Occurrences
-from embedviz.projection.aligned import AlignedProjection, place_new
-from embedviz.projection.job import Job
 from embedviz.safe_text import markdown_text
 from embedviz.senses import random_variance
-from embedviz.senses_view import SensesView, view
 from embedviz.tokens import visible_line
 from embedviz.ui import frame, senses_work
-from embedviz.ui.address import Parameter, choice, forget_notes, switch
+from embedviz.ui.address import Parameter, whole_number
 from embedviz.ui.charts import chart, data_menu
 from embedviz.ui.parts import closed_part
-from embedviz.ui.scrubber import Moment, scrubber
 from embedviz.ui.senses_input import left_out, read_either
 from embedviz.ui.senses_work import Uses
-from embedviz.ui.shelf import Loading, shelf
 
-NAMES = (
-    "sentences", "guess", "moved", "matrix", "accuracy", "context", "rows", "picture", "models",
-)  # fmt: skip
-METHODS = {"pca": "PCA", "umap": "UMAP"}
-SPACES = {"2": "2D", "3": "3D"}
-
-
-def read_number(value: str, least: int = 1) -> str:
-    """A whole number, kept as written."""
-    if not (value.isascii() and value.isdecimal() and least <= int(value) <= 9999):
-        raise ValueError(value)
-    return value
-
-
-PARAMETERS = (
-    Parameter("method", "pca", choice(*METHODS)),
-    Parameter("space", "2", choice(*SPACES)),
-    Parameter("pooling", "mean", choice(*POOLINGS)),
-    switch("start", True),
-    Parameter("guess", ""),
-    Parameter("anchors", ""),
-    Parameter("use", "1", read_number),
-    Parameter("seed", 0, lambda value: int(read_number(value, least=0))),
-    switch("shuffled", False),
-    Parameter("beside", ""),
-)
+NAMES = ("sentences", "guess", "moved", "matrix", "accuracy", "context", "rows", "picture", "models")
+PARAMETERS = (Parameter("guess", ""), Parameter("use", 1, whole_number(1, 9999)), Parameter("beside", ""))
 # Parts whose numbers are of the scrubber's layer.
 FOLLOWING = ("guess", "moved", "matrix", "rows", "picture", "accuracy")
-MOST_ANCHORS = 8
-
-
-def reading(model: LanguageModel) -> tuple[Pooling, bool | None]:
-    """How pieces become one vector, and whether a start token is fed first."""
-    start = None if st.session_state["start"] or model.start_token_id is None else False
-    return cast(Pooling, st.session_state["pooling"]), start
-
-
-def picture_choice() -> tuple[str, int, int]:
-    """Method, dimensions, and seed of the picture."""
-    return st.session_state["method"], int(st.session_state["space"]), int(st.session_state["seed"])
-
-
-def in_space() -> bool:
-    """Whether the picture has three dimensions."""
-    return bool(st.session_state["space"] == "3")
 
 
 def any_follows_the_layer() -> bool:
     """Whether a part is open that must follow the slider."""
     return any(st.session_state.get(f"part_{name}") for name in FOLLOWING) or bool(st.session_state.get("senses_table"))
-
-
-def opening(shown: SensesView, layer: int) -> int:
-    """The layer at which the figures of a view are drawn first; kept while the view is the same."""
-    key = (shown.model, shown.occurrences, len(shown.layers))
-    kept, at = st.session_state.get("senses drawn", (None, layer))
-    if kept != key:
-        st.session_state["senses drawn"] = (key, at := layer)
-    return min(at, len(shown.layers) - 1)
-
-
-def draw_picture(
-    shown: SensesView, size: Sizes, at: int, title: str, ringed: Sequence[int],
-    extra: Mapping[str, NDArray[np.float64]], guess: NDArray[np.float64] | None,
-) -> go.Figure:  # fmt: skip
-    """The picture in the chosen number of dimensions."""
-    if shown.projection.coordinates.shape[2] == 3:
-        return figures.picture_in_space(shown, size, at=at, title=title, guess=guess)
-    return figures.picture(shown, size, at=at, title=title, ringed=ringed, extra=extra, guess=guess)
-
-
-def piece_notes(shown: SensesView, found: ContextualVectors) -> list[str]:
-    """Say that a word is several pieces, and what became of them."""
-    if not shown.pieces:
-        return []
-    how = {"mean": "their mean is shown", "first": "the first is shown", "last": "the last is shown"}[found.pooling]
-    return [f"{shown.word} is {len(shown.pieces)} pieces here; {how}."]
-
-
-def new_points(
-    model: LanguageModel, uses: Uses, word: str, projection: AlignedProjection
-) -> tuple[NDArray[np.float64] | None, dict[str, NDArray[np.float64]], list[str]]:
-    """Places (layer, component) of the guessed sentence and of the anchor words, with what cannot be placed."""
-    guess, extra, said = None, dict[str, NDArray[np.float64]](), list[str]()
-    vectors = uses.found.vectors
-    if st.session_state["guess"].strip():
-        try:
-            new = senses_work.guessed(
-                model, uses, word, st.session_state["guess"], inflected=st.session_state["inflected"]
-            ).vectors
-            guess = place_new(projection, vectors, new[None])[:, 0]
-        except EmbedvizError:
-            pass  # the part "Guess a new sentence" says why
-    if st.session_state["anchors"].strip():
-        try:
-            words, total = read_words(st.session_state["anchors"], MOST_ANCHORS)
-            places = place_new(projection, vectors, senses_work.anchored(model, uses, words))
-            extra = {one: places[:, k] for k, one in enumerate(words)}
-            if total > len(words):
-                said.append(f"{len(words)} of {count(total)} other words are shown.")
-        except EmbedvizError as error:
-            said.append(str(error))
-    return guess, extra, said
-
-
-def show_notes(notes: Sequence[str]) -> None:
-    """Show the notes; where the clue comes after the word, beside them a button to a model that reads both ways."""
-    both_ways = [spec for spec in catalog.offered() if not spec.reads_left_to_right]
-    if not both_ways or not any("the clue comes after" in note for note in notes):
-        frame.show_notes(notes)
-        return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        with st.container(width="stretch", gap="small"):
-            frame.show_notes(notes)
-
-        def use() -> None:
-            st.session_state["model"] = both_ways[0].name
-            forget_notes()
-
-        name = markdown_text(f"Use {both_ways[0].title}, which reads both ways")
-        st.button(name, key="senses_encoder", on_click=use)
-
-
-def wait_for_picture(job: Job[AlignedProjection]) -> None:
-    """Say how far the UMAP is, once a second, and show it when it is there."""
-    partly = job.so_far is not None
-
-    @st.fragment(run_every=1.0)
-    def line() -> None:
-        if job.done or (job.so_far is not None) != partly:
-            st.rerun()
-        frame.SentenceLine("_picture").say(job.waiting.sentence)
-
-    line()
 
 
 def guess_part(model: LanguageModel | None, uses: Uses | None, size: Sizes, word: str, layer: int) -> None:
@@ -220,11 +79,10 @@ def choose_use(uses: Uses, key: str) -> int:
     sentences = [
         f"{k}. {visible_line(one.sentence, 90)}" for k, one in enumerate(uses.found.occurrences, start=1)
     ]  # fmt: skip
-    kept = st.session_state["use"]
-    at = int(kept) - 1 if kept.isdecimal() and 1 <= int(kept) <= len(sentences) else 0
+    at = st.session_state["use"] - 1 if st.session_state["use"] <= len(sentences) else 0
 
     def keep() -> None:
-        st.session_state["use"] = st.session_state[key].partition(".")[0]
+        st.session_state["use"] = int(st.session_state[key].partition(".")[0])
 
     # Shown as typed: a select box does not read Markdown in its options.
     chosen = st.selectbox("Sentence", sentences, at, key=key, on_change=keep)
@@ -383,97 +241,3 @@ def rows_part(model: LanguageModel | None, uses: Uses | None, layer: int) -> Non
             said = "The last vector is made to be near the row of the next token, not of this one."
         st.markdown(said)
         data_menu("senses rows", {"rows": lambda: listed}, {})
-
-
-def picture_part(uses: Uses | None, shown: SensesView, layer: int) -> None:
-    """Method, dimensions, shuffled labels, other words, and what the picture keeps."""
-    with closed_part("Can you trust this picture?", "picture") as open_now:
-        if not open_now:
-            return
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-            for label, key, words in (("Method", "method", METHODS), ("Dimensions", "space", SPACES)):
-                st.segmented_control(
-                    label, list(words), key=key, format_func=words.__getitem__, required=True, persist_state="session"
-                )
-            st.number_input("Seed of the UMAP", 0, 9999, key="seed", width=160, persist_state="session")
-            st.segmented_control("Pieces", list(POOLINGS), key="pooling", required=True, persist_state="session")
-            st.toggle("Start token", key="start", persist_state="session")
-            mixed = st.session_state["shuffled"]
-            st.button("Labels as they are" if mixed else "Shuffle the labels", key="senses_shuffle", on_click=_shuffle)
-        st.text_input(
-            "Other words in the picture, read alone", key="anchors", placeholder="river, money",
-            persist_state="session",
-        )  # fmt: skip
-        places = shown.projection.coordinates[layer]
-        kept = float(shown.projection.neighbours_kept[layer])
-        said = [
-            f"It keeps {share(kept)} of true neighbours."
-            if np.isfinite(kept)
-            else "Too few points to say what it keeps."
-        ]
-        apart = silhouette(places, shown.senses, metric="euclidean")
-        mixed_apart = silhouette(places, shuffled(shown.senses, 0), metric="euclidean")
-        if np.isfinite(apart):
-            said.append(f"Senses apart (silhouette) {decimal(apart)}; with shuffled labels {decimal(mixed_apart)}.")
-        said.append("Only distances within one layer mean anything; the frame is turned from layer to layer to fit.")
-        if layer:
-            said.append("The star marks where all uses started. It is not placed by distance.")
-        if in_space():
-            said.append("Other words and the paths of chosen uses are drawn in 2D only.")
-        st.markdown(markdown_text(" ".join(said)))
-
-
-def _shuffle() -> None:
-    st.session_state["shuffled"] = not st.session_state["shuffled"]
-
-
-def two_models_part(model: LanguageModel | None, asked: Occurrences, size: Sizes, *, projector: bool) -> None:
-    """The same sentences in a second model, with a scrubber of its own."""
-    with closed_part("Two models", "models", model) as open_now:
-        if not open_now or model is None or not asked.occurrences:
-            return
-        others = [spec for spec in catalog.offered() if spec.name != model.spec.name]
-        others.sort(key=lambda spec: spec.reads_left_to_right == model.spec.reads_left_to_right)
-        names = [spec.name for spec in others]
-        if st.session_state["beside"] not in names:
-            st.session_state["beside"] = names[0]
-        titles = {spec.name: f"{spec.title}, {spec.reading}" for spec in others}
-        st.selectbox("Second model", names, key="beside", format_func=titles.__getitem__, persist_state="session")
-        other = shelf().ask(st.session_state["beside"])
-        if other is None or isinstance(other, Loading):
-            _wait_for(st.session_state["beside"])
-            return
-        line = frame.SentenceLine("_beside")
-        pooling, start_token = reading(other)
-        uses = senses_work.read(other, asked.occurrences, line, pooling=pooling, start_token=start_token)
-        places = senses_work.pca_picture(uses.key, 2, uses)
-        shown = view(other, asked.word, uses.found, uses.measures, places, uses.random)
-        at = shown.opening_layer
-        left, right = st.columns([0.52, 0.48], gap="small", wrap=True)
-        drawn = {"picture": figures.picture(shown, size, at=at), "curve": figures.curve(shown, size, at=at)}
-        with left:
-            chart(drawn["picture"], key="beside_picture", alt=shown.alt(at))
-        with right:
-            chart(drawn["curve"], key="beside_curve", alt=shown.alt(at))
-        last, most = len(shown.layers) - 1, 110 if projector else None
-        scrubber(
-            key="beside_layers", label=f"Layers of {other.spec.title}", at=at, projector=False,
-            moments=[Moment(shown.layer_name(k), shown.sentence(k, most)) for k in range(last + 1)],
-            figures=["beside_picture", "beside_curve"],
-            ticks=[(0, "0 table row"), (last, str(last))],
-        )  # fmt: skip
-        data_menu("senses beside", {"layers": lambda: senses_export.layers_table(shown)}, drawn)
-
-
-def _wait_for(name: str) -> None:
-    """Load a second model, and run the page again when it is there."""
-    shelf().start(name)
-
-    @st.fragment(run_every=1.0)
-    def line() -> None:
-        loading = shelf().loading(name)
-        if loading is None or loading.future.done():
-            st.rerun()
-        st.markdown(markdown_text(f"{loading.spec.title} is loading: {loading.wait_words}. {loading.words}"))
-
-    line()

@@ -104,7 +104,7 @@ class Shelf:
 
 def _load_offered(name: str, progress: prepare.Progress) -> LanguageModel:
     """Load by a name of the list only: nothing a visitor types can reach a path."""
-    from embedviz.models.language_model import load_prepared
+    from embedviz.models.load import load_prepared
 
     return load_prepared(prepare.prepare(catalog.find(name, offered_only=True), progress))
 

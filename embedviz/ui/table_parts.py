@@ -23,7 +23,7 @@ from embedviz.numbers import count, decimal
 from embedviz.safe_text import markdown_text
 from embedviz.table_view import TableView, largest_sentence, measures_sentence, place_sentence, read
 from embedviz.ui import frame
-from embedviz.ui.address import Parameter, choice, switch
+from embedviz.ui.address import Parameter, choice, switch, whole_number
 from embedviz.ui.charts import chart, chosen_line, data_menu
 from embedviz.ui.parts import closed_part
 
@@ -42,17 +42,10 @@ FIELDS = ("sum_a", "sum_b", "sum_c", "sum_expected")
 MOST_PLACED = 60
 
 
-def read_place(value: str) -> int:
-    """A coordinate's place, from 0."""
-    if not 0 <= int(value) < 100_000:
-        raise ValueError(value)
-    return int(value)
-
-
 # What of these parts is in the page's address.
 NAMES = ("numbers", "neighbours", "ids", "sums", "axes", "coordinates", "map")
 PARAMETERS = (
-    Parameter("from", 0, read_place),
+    Parameter("from", 0, whole_number(0, 99_999)),
     *(Parameter(field, text) for field, text in zip(FIELDS, SUMS["king − man + woman"], strict=True)),
     switch("sum_centre", False),
     Parameter("across", "man, woman\nking, queen\nboy, girl\nfather, mother"),

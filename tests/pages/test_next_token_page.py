@@ -12,12 +12,11 @@ from streamlit.testing.v1 import AppTest
 from conftest import ROOT
 from embedviz import next_token_view
 from embedviz.edits import read_edit
-from embedviz.models.language_model import load
+from embedviz.models.load import load
 from embedviz.next_token import next_token
 from embedviz.next_token_view import NextTokenView, restore
 from embedviz.numbers import probability
-from page_frame import figure, open_page, type_into
-from tiny_models import save
+from page_frame import figure, offered, open_page, type_into
 
 Opened = Callable[..., AppTest]
 
@@ -25,14 +24,7 @@ Opened = Callable[..., AppTest]
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Names, as the list gives them: a causal model (the default), one with two tables, one that reads both ways."""
-    folders = {
-        name: save(name, tmp_path_factory.mktemp("models") / f"tiny-{name}") for name in ("gpt2", "gpt_neox", "bert")
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EMBEDVIZ_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setenv("EMBEDVIZ_MODELS", ":".join(map(str, folders.values())))
-        patch.setenv("EMBEDVIZ_MODEL", "tiny-gpt2")
-        yield {name: folder.name for name, folder in folders.items()}
+    yield from offered(tmp_path_factory, "gpt2", "gpt_neox", "bert")
 
 
 @pytest.fixture

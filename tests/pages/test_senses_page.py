@@ -14,15 +14,14 @@ from streamlit.testing.v1 import AppTest
 from conftest import ROOT
 from embedviz.contextual import contextual_vectors
 from embedviz.gallery import gallery
-from embedviz.models.language_model import load
+from embedviz.models.load import load
 from embedviz.numbers import decimal
 from embedviz.occurrences import read_lines
 from embedviz.senses import by_layer
 from embedviz.senses_view import SensesView, restore
 from embedviz.ui import senses_input
 from embedviz.ui.address import packed
-from page_frame import figure, open_page, type_into, until_ready
-from tiny_models import save
+from page_frame import figure, offered, open_page, type_into, until_ready
 
 Opened = Callable[..., AppTest]
 
@@ -30,12 +29,7 @@ Opened = Callable[..., AppTest]
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Names, as the list gives them, of a tiny causal model (the default) and of one that reads both ways."""
-    folders = {name: save(name, tmp_path_factory.mktemp("models") / f"tiny-{name}") for name in ("gpt2", "bert")}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EMBEDVIZ_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setenv("EMBEDVIZ_MODELS", ":".join(map(str, folders.values())))
-        patch.setenv("EMBEDVIZ_MODEL", "tiny-gpt2")
-        yield {name: folder.name for name, folder in folders.items()}
+    yield from offered(tmp_path_factory, "gpt2", "bert")
 
 
 @pytest.fixture

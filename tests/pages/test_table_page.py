@@ -19,8 +19,7 @@ from embedviz.table_map import TableMap
 from embedviz.table_view import TableView
 from embedviz.ui import model_picker, table_map_part
 from embedviz.ui.shelf import Shelf
-from page_frame import figure, open_page, type_into, until_ready
-from tiny_models import save
+from page_frame import figure, offered, open_page, type_into, until_ready
 
 Opened = Callable[..., AppTest]
 
@@ -30,12 +29,7 @@ SUM = ("sum_a", "sum_b", "sum_c", "sum_expected")
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Names, as the list gives them, of a tiny causal model (the default) and one with two tables."""
-    folders = {name: save(name, tmp_path_factory.mktemp("models") / f"tiny-{name}") for name in ("gpt2", "gpt_neox")}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EMBEDVIZ_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setenv("EMBEDVIZ_MODELS", ":".join(map(str, folders.values())))
-        patch.setenv("EMBEDVIZ_MODEL", "tiny-gpt2")
-        yield {name: folder.name for name, folder in folders.items()}
+    yield from offered(tmp_path_factory, "gpt2", "gpt_neox")
 
 
 @pytest.fixture

@@ -12,19 +12,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from conftest import ROOT
-from page_frame import figure, open_page, type_into
-from tiny_models import save
+from page_frame import figure, offered, open_page, type_into
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Names, as the list gives them, of a tiny causal model (the default) and a tiny encoder."""
-    folders = {name: save(name, tmp_path_factory.mktemp("models") / f"tiny-{name}") for name in ("gpt2", "bert")}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EMBEDVIZ_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setenv("EMBEDVIZ_MODELS", ":".join(map(str, folders.values())))
-        patch.setenv("EMBEDVIZ_MODEL", "tiny-gpt2")
-        yield {name: folder.name for name, folder in folders.items()}
+    yield from offered(tmp_path_factory, "gpt2", "bert")
 
 
 Opened = Callable[..., AppTest]
