@@ -86,14 +86,15 @@ class NextTokenView:
         """The most likely token without any edit."""
         return self.first or self.moments[0].best[0]
 
-    def sentence(self, step: int) -> str:
-        """The numbers of one moment."""
+    def sentence(self, step: int, most: int = MOST_BARS) -> str:
+        """The numbers of one moment. most: tokens that the figure beside it draws."""
         moment, before = self.moments[step], self.unedited
         top = moment.best[0]
         said = [f"Most likely next: {top.entry.label} {probability(top.probability)}."]
         if self.kind == "none":
-            others = count(self.table_rows - len(moment.best))
-            said.append(f"{others} other tokens share {probability(moment.others)}. Choose a token and an edit.")
+            others = count(self.table_rows - len(moment.best[:most]))
+            left = moment.others + sum(one.probability for one in moment.best[most:])
+            said.append(f"{others} other tokens share {probability(left)}. Choose a token and an edit.")
             return " ".join(said)
         said.append(f"Unedited: {before.entry.label} {probability(before.probability)}.")
         if moment.nearest:

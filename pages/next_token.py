@@ -179,7 +179,7 @@ with st.container(gap=None):
     elif hint:
         frame.SentenceLine().fail(hint) if old else frame.SentenceLine().say(hint)
     elif len(shown.moments) == 1:
-        frame.SentenceLine().say(shown.sentence(0))
+        frame.SentenceLine().say(shown.sentence(0, most))
     else:
         st.empty()
 

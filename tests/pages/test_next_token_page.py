@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -212,3 +213,11 @@ def test_a_check_is_shown_for_the_text_it_was_made_for_alone(opened: Opened) -> 
     assert "difference 0.5" not in said(page)
     page.button(key="next_check").click().run()
     assert "as from ids: to the bit" in said(page)
+
+
+@pytest.mark.parametrize("projector", ["true", "false"])
+def test_figure_and_sentence_leave_out_the_same_tokens(opened: Opened, projector: str) -> None:
+    page = opened(text="The river bank", edits="none", projector=projector)
+    told = next(text for text in labels(page, "next_scores").split("<br>") if "other tokens share" in text)
+    share = re.search(r"(\d+) other tokens share (\S+)", told)
+    assert share is not None and f"{share[1]} other tokens share {share[2]}. Choose" in said(page)
